@@ -13,7 +13,7 @@ usage: build-peers.sh gromacs|lammps|minimd|mdbench|wheels [OPTION...]
   --jobs N       (default: all cores)
 Started again, a build goes on where it was interrupted. GROMACS takes about 40 minutes of one core, LAMMPS 10, the
 others a few seconds. Needs a C++ compiler, MPI and, for GROMACS and LAMMPS, CMake.
-wheels installs the newest LAMMPS (for one rank, with MPICH) and OpenMM from PyPI instead of building something.
+wheels installs the newest LAMMPS (for one rank, with MPICH) and OpenMM from PyPI, and takes --into only.
 The sources of miniMD are github.com/Mantevo/miniMD, those of MD-Bench github.com/RRZE-HPC/MD-Bench.
 The last line says how to hand the program to compare.sh.
 EOF_USAGE
@@ -66,6 +66,7 @@ if [ -n "$source" ]; then
     source=$(realpath "$source")
 fi
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+[ "$name" = wheels ] && into=${into:-$root/out/peers/wheels}
 into=${into:-$root/out/peers/$name-$simd}
 [ -z "$home" ] || [ -n "$source" ] || [ -d "$into/source" ] || refuse "--source is needed: a copy of $home"
 for tool in "${tools[@]}"; do command -v "$tool" >/dev/null || fail "$name needs $tool, which is not installed"; done

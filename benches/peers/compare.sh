@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Compares md-cli with LAMMPS, GROMACS, OpenMM, miniMD and MD-Bench, as far as they are found, for the
-# standard melt: fcc, density 0.8442, temperature 1.44, cutoff 2.5. The results are meaningful only
+# Compares md-cli with LAMMPS, GROMACS, OpenMM, miniMD and MD-Bench, as far as they are found, for
+# the standard melt: fcc, density 0.8442, temperature 1.44, cutoff 2.5. The results are meaningful only
 # on a quiet machine.
 set -euo pipefail
 
@@ -21,8 +21,8 @@ usage: compare.sh [--accurate|--literal] [OPTION...]
   --precision LIST  of md-cli: double, mixed (default double,mixed)
   --output FILE     (default: out/peers.csv)
 Programs: lmp (as it is, with -sf opt, and with -sf intel in double and mixed precision), gmx, miniMD, as far as they
-are found; or what $LMP, $GMX, $MINIMD and $MDBENCH name: each a program or a list with blanks; $OPENMM names a Python
-that has OpenMM. build-peers.sh builds or fetches them for this CPU. md-cli is built here, unless $MD_CLI names it. $MD_SIMD chooses its instruction set.
+are found; or what $LMP, $GMX, $MINIMD and $MDBENCH name: each a program or a list with blanks. $OPENMM names a Python
+that has OpenMM, which is left out of --literal. build-peers.sh builds or fetches these programs. md-cli is built here, unless $MD_CLI names it. $MD_SIMD chooses its instruction set.
 Says first what vectors each program was built for, with a warning where the CPU (or $MD_SIMD) has better ones.
 Writes code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step,drift_per_atom_time; prints fastest, median and
 slowest times, the drift, and how many times md-cli is as fast: minimum, median and maximum of the ratios within a
@@ -77,7 +77,7 @@ found() {
     local program
     for program in ${!1:-$2}; do
         if command -v "$program" >/dev/null; then
-            # A link may be what a Python environment is found by.
+            # Python finds its environment by the path of a link.
             realpath --no-symlinks "$(command -v "$program")"
         elif [ -n "${!1:-}" ]; then
             refuse "\$$1: there is no program $program"
@@ -177,6 +177,7 @@ if [ "$mode" = accurate ] && [ -n "$minimds$mdbenches" ]; then
     echo "compare.sh: miniMD and MD-Bench are left out: they do not check displacements (see --literal)" >&2
     minimds='' mdbenches=''
 fi
+[ "$mode" = accurate ] || openmms=''
 for openmm in $openmms; do
     version=$("$openmm" -c 'import openmm; print(openmm.__version__)')
     add "openmm-$version" single "$(cpu_level)" melt-openmm.sh "$openmm"

@@ -92,7 +92,7 @@ fn keywords_of_langevin() {
 fn a_script_without_a_run_makes_one_step_and_says_so() {
     let said = translated(&folder(SYSTEM), "");
     let expected = format!(
-        "in.script:{BEFORE}: differs: `thermo 50`: the script ends without a `run` that has steps: a scenario of it makes one step"
+        "in.script:{BEFORE}: differs: `thermo 50`: the script ends without a `run` that has steps; its scenario would make one step"
     );
     assert_eq!(
         (notes(&said).pop(), table(&said)["simulation"]["steps"].as_integer()),

@@ -84,6 +84,10 @@ impl PairPotential for OnlyTerms {
         CUTOFF
     }
 
+    fn species(&self) -> usize {
+        self.0.species()
+    }
+
     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm {
         assert!(r2 < CUTOFF * CUTOFF, "no potential has a value beyond its cutoff");
         self.0.term(a, b, r2)
@@ -94,16 +98,24 @@ impl PairPotential for OnlyTerms {
     }
 }
 
+/// Returns potentials of one, few, and more species than any row of constants holds.
+#[expect(clippy::unwrap_used, reason = "a helper of tests")]
+fn of_species() -> [Buckingham; 4] {
+    let depth = |a: usize, b: usize| 300.0 + 5.0 * (a + b) as f64;
+    [1, 2, 5, 9].map(|species| {
+        let constants = PairTable::new(species, &[], |a, b| Some([depth(a, b), 5.0, 1.5])).unwrap();
+        Buckingham { constants }
+    })
+}
+
 #[test]
 fn scalar_terms() {
-    let constants = PairTable::new(1, &[], |_, _| Some([300.0, 5.0, 1.5])).unwrap();
-    assert_methods_agree(&OnlyTerms(Buckingham { constants }));
+    of_species().into_iter().for_each(|potential| assert_methods_agree(&OnlyTerms(potential)));
 }
 
 #[test]
 fn formula() {
-    let constants = PairTable::new(1, &[], |_, _| Some([300.0, 5.0, 1.5])).unwrap();
-    assert_methods_agree(&Buckingham { constants });
+    of_species().iter().for_each(|potential| assert_methods_agree(potential));
 }
 
 /// Energy and -(dU/dr)/r at equidistant r^2, with linear interpolation. One species.

@@ -69,7 +69,8 @@ fn steps_per_rebuild(config: &Config, barostat: Option<Barostat>, steps: u64, ra
             let rows = simulation.gather_rows(RowVector::Force)?;
             if world.rank() == 0 {
                 let error = error_of(&rows, &simulation.state().domain, precision);
-                let bound = if precision == Precision::Double { 1e-9 } else { 2e-6 };
+                // A missed pair changes the forces by 1e-4 of the largest.
+                let bound = if precision == Precision::Double { 1e-9 } else { 1e-5 };
                 assert!(error < bound, "step {}: {error:e}", simulation.state().step);
             }
         }

@@ -261,7 +261,7 @@ impl<'f> Script<'f> {
     fn without_run(&self, script: &str) -> Option<Remark> {
         let line = lines_of(script).pop().filter(|_| !self.lacks_a_run && !self.motion.has_run())?;
         let reason =
-            "the script ends without a `run` that has steps: a scenario of it makes one step".to_owned();
+            "the script ends without a `run` that has steps; its scenario would make one step".to_owned();
         Remark::about(line.number, line.text, Ok(Outcome::Differs(reason)))
     }
 

@@ -48,9 +48,9 @@ impl<K: PairKernel, const SUMS: bool> WithSimd for CellSweep<'_, K, SUMS> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) -> PairSums {
-        // Not worth compiling.
+        // Never run, and therefore not compiled.
         if const { !LoopKind::Cells.runs(K::CONSTANTS, Vectors::of(S::F64_LANES)) } {
-            unreachable!("{:?} of cells and {} lanes", K::CONSTANTS, S::F64_LANES);
+            unreachable!("kernel with constants in {:?} and linked cells", K::CONSTANTS);
         }
         let Columns { position, kind, force, i_force, .. } = self.columns;
         let mut sweep = Sweep {

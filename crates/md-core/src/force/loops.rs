@@ -9,7 +9,9 @@
 //! | cluster lists, AVX2 and AVX-512 | registers | row | wide row | memory |
 //! | both, SSE4.2 and NEON | registers | memory | memory | memory |
 //!
-//! CPUs that have none of these levels evaluate the scalar form of every potential.
+//! At the level `Baseline`, the scalar form of every potential is evaluated. Particles of a cluster
+//! list in f32 that must not be of several species ([`PairPotential::takes_unlike_particles`]) get
+//! constants from registers or memory at every level.
 
 use super::pair_kernel::{ConstantSource, PairKernel};
 use super::term_kernel::TermKernel;
@@ -69,7 +71,7 @@ impl PairLoop<'_> {
         kind.constants(species, Vectors::at(self.simd.or_narrower()))
     }
 
-    /// Runs the loop with a kernel. On CPUs without vectors, the potential's scalar form is used
+    /// Runs the loop with a kernel. At [`SimdLevel::Baseline`] the potential's scalar form is used
     /// instead.
     pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
         match self.simd.or_narrower() {
@@ -79,7 +81,7 @@ impl PairLoop<'_> {
     }
 
     /// Runs the loop with [`PairPotential::term`], one lane at a time.
-    pub fn run_terms(self) -> PairSums {
+    pub(super) fn run_terms(self) -> PairSums {
         self.sweep.run(self.simd.or_narrower(), TermKernel(self.potential))
     }
 }
@@ -182,6 +184,8 @@ mod tests {
         for vectors in [Vectors::Short, Vectors::Long] {
             for species in 1..=MOST_IN_A_ROW + 2 {
                 for kind in [LoopKind::Cells, LoopKind::Clusters(Double), LoopKind::Clusters(Single)] {
+                    let own = [ConstantSource::Own, ConstantSource::Terms];
+                    assert!(own.into_iter().all(|source| kind.runs(source, vectors)), "{kind:?}");
                     assert!(kind.runs(kind.constants(species, vectors), vectors), "{kind:?} {species}");
                 }
             }

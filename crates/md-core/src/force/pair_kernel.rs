@@ -20,8 +20,10 @@ use pulp::Simd;
 /// Mark both functions `#[inline(always)]`: vectors in the registers of an instruction set cannot
 /// be passed through a call.
 pub trait PairKernel: Copy + Sync {
-    /// Source of the constants of a pair of species. Loops for which kernels with another source
-    /// are chosen are not compiled.
+    /// Source of the constants of a pair of species. Kernels of a [`PairTable`] are compiled only
+    /// for the loops that choose their source; other kernels keep the default.
+    ///
+    /// [`PairTable`]: crate::potential::PairTable
     const CONSTANTS: ConstantSource = ConstantSource::Own;
     /// Parameters that are fixed for an i-cluster: those of its particles' species with every other
     /// species.

@@ -91,7 +91,7 @@ pub trait PairPotential: std::fmt::Debug + Send + Sync {
 
     /// Runs a loop over pairs with the kernel for these parameters. By default [`Self::term`] is
     /// called for each lane of a vector; write a [`PairKernel`](super::PairKernel) if that is too
-    /// slow.
+    /// slow. Both must agree, because loops without vectors always call [`Self::term`].
     fn compute(&self, pairs: PairLoop) -> PairSums {
         pairs.run_terms()
     }

@@ -17,7 +17,10 @@ impl PairKernel for TermKernel<'_> {
 
     #[inline(always)]
     fn parameters<S: Simd, P: Arithmetic>(&self, _: S, kinds: &[P::SpeciesIndex]) -> usize {
-        debug_assert!(kinds.iter().all(|kind| P::species(*kind) == P::species(kinds[0])));
+        debug_assert!(
+            kinds.iter().all(|kind| P::species(*kind) == P::species(kinds[0])),
+            "a potential that takes unlike particles needs a kernel of its own"
+        );
         P::species(kinds[0])
     }
 

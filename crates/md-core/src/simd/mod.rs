@@ -113,7 +113,7 @@ impl SimdLevel {
     /// Runs `kernel` compiled for this level, or for a narrower one if the CPU does not have it.
     #[inline]
     pub fn dispatch<K: LevelKernel>(self, kernel: K) -> K::Output {
-        match self {
+        match self.or_narrower() {
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => match pulp::x86::V4::try_new() {
                 Some(simd) => Simd::vectorize(simd, With::<_, Many>::new(kernel)),

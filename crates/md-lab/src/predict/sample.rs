@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use md_comm::{World, local};
 use md_core::force::MethodKind;
-use md_core::{ExchangePattern, Shell};
+use md_core::{ExchangePattern, PairSums, Shell};
 use md_engine::{Config, EngineError, ParticleSource, Setup, Simulation};
 
 use super::placement::Nodes;
@@ -20,7 +20,9 @@ const LEAST_LENGTH: f64 = 4.0;
 pub(super) struct Sample {
     computed_per_atom: f64,
     computed_per_candidate: f64,
-    /// Pairs within reach of the lists, if the particles were spread at random.
+    /// Pairs within the cutoff.
+    useful_per_atom: f64,
+    /// The same with the skin, if the particles were spread at random.
     random_per_atom: f64,
 }
 
@@ -49,35 +51,37 @@ impl Sample {
         })?;
         let computed = |world: &dyn World| {
             let mut simulation = Simulation::new(world, &setup)?;
-            let computed = simulation.system_sums()?.pairs.computed_pairs;
+            let pairs = simulation.system_sums()?.pairs;
             simulation.finalise()?;
-            Ok::<_, EngineError>(computed)
+            Ok::<_, EngineError>(pairs)
         };
         let outcome = local::run(1, NO_LIMIT, computed).pop();
-        let computed: f64 = match outcome {
-            Some(Ok(computed)) => computed?,
+        let PairSums { computed_pairs: computed, useful_pairs, .. } = match outcome {
+            Some(Ok(pairs)) => pairs?,
             Some(Err(panic)) => return Err(EngineError::Config(panic.to_string()).into()),
-            None => 0.0,
+            None => PairSums::default(),
         };
         let half = (Shell::Half, ExchangePattern::Direct);
         let plans = Plans::new(&setup.division, &Nodes::one(1), &Density::of(&setup), half, 0.0);
         Ok(Self {
             computed_per_atom: computed / setup.atoms() as f64,
             computed_per_candidate: computed / plans.distinct_candidates,
+            useful_per_atom: useful_pairs / setup.atoms() as f64,
             random_per_atom: setup.random_pairs_per_particle(),
         })
     }
 
-    /// Returns a warning if particles have far fewer pairs at the start than they will have, as on a
-    /// lattice whose spacing is longer than the cutoff.
+    /// Returns a warning if there are no pairs at the start, but will be, as on a lattice whose
+    /// spacing is longer than the cutoff.
     pub(super) fn warning(&self) -> Option<String> {
-        /// A crystal has at least so much of the pairs of a gas, for any cutoff beyond its spacing.
-        const FEWEST: f64 = 0.5;
-        let Self { computed_per_atom: now, random_per_atom: random, .. } = self;
-        (*now < FEWEST * random).then(|| {
+        const HARDLY_ANY: f64 = 0.1;
+        /// Fewer pairs per particle take less time than its integration.
+        const MANY: f64 = 0.5;
+        let Self { useful_per_atom: now, random_per_atom: random, .. } = self;
+        (*now < HARDLY_ANY && *random > MANY).then(|| {
             format!(
-                "particles have {now:.2} pairs each at the start, but {random:.2} when they are spread at random: \
-                 computation is predicted for the start, and takes longer later"
+                "particles have {now:.1} pairs each at the start, and about {random:.1} once they are spread at random: \
+                 the time of computation is predicted for the start, and grows later"
             )
         })
     }

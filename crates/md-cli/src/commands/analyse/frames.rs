@@ -1,8 +1,7 @@
 //! Frames of a trajectory in the order of their steps. Frames that a killed and restarted job
-//! leaves are skipped: a frame that is cut off at the end of the file, and frames of steps that
-//! have already been read.
+//! leaves are skipped: a frame that is cut off at the end of the file, and frames of steps up to
+//! the highest one that has been read.
 
-use std::collections::HashSet;
 use std::path::Path;
 
 use md_core::words::counted;
@@ -31,14 +30,14 @@ pub(super) struct Frames<'a> {
     steps: Steps,
     /// Step and positions of the last frame that was returned.
     last: Option<(u64, Vec<[f64; 3]>)>,
-    /// Steps of all frames that were returned.
-    seen: HashSet<u64>,
+    /// Step of the first frame.
+    first: Option<u64>,
     repeated: Repeated,
     /// Reason why the last frame of the file cannot be read.
     cut: Option<String>,
 }
 
-/// Frames that were skipped because their steps had been read before.
+/// Frames that were skipped because later steps had been read before.
 #[derive(Default)]
 struct Repeated {
     count: usize,
@@ -62,15 +61,15 @@ impl<'a> Frames<'a> {
         let species = scenario.species.iter().map(|species| species.name.clone()).collect();
         let frames = TrajectoryFrames::open(path, format.frames, species)?;
         let steps = Steps::new(scenario.simulation.timestep, args.frame_steps);
-        let (last, seen, repeated, cut) = Default::default();
-        Ok(Self { path, is_strict: args.strict, frames, steps, last, seen, repeated, cut })
+        let (last, first, repeated, cut) = Default::default();
+        Ok(Self { path, is_strict: args.strict, frames, steps, last, first, repeated, cut })
     }
 
     /// Returns the next frame whose step is later than all before.
     ///
     /// # Errors
-    /// Returns the first fault of the file, also if steps begin anew. With `--strict`, a frame that
-    /// is cut off and a frame of a step that has been read are errors too.
+    /// Returns the first fault of the file; a step before that of the first frame is one. With
+    /// `--strict`, a frame that is cut off and a frame of an earlier step are errors too.
     pub(super) fn next(&mut self) -> Result<Option<Stepped>, RunError> {
         loop {
             let (name, frame) = match self.frames.next_frame()? {
@@ -89,9 +88,9 @@ impl<'a> Frames<'a> {
                         "{name}: its step is {step}, but that of the frame before is {last}"
                     )));
                 }
-                Some((last, _)) if step <= *last && !self.seen.contains(&step) => {
+                Some((last, _)) if self.first.is_some_and(|first| step < first) => {
                     return Err(refused(format!(
-                        "{name}: its step is {step}, after step {last}, and no frame before was of this step: the file \
+                        "{name}: its step is {step}, after step {last} and before that of the first frame: the file \
                          holds several runs, which must be analysed one by one"
                     )));
                 }
@@ -100,7 +99,7 @@ impl<'a> Frames<'a> {
                     self.repeated.note(step, is_last.then(|| difference(&frame, positions)));
                 }
                 _ => {
-                    self.seen.insert(step);
+                    self.first.get_or_insert(step);
                     self.last = Some((step, frame.positions.clone()));
                     return Ok(Some(Stepped { name, step, frame }));
                 }
@@ -134,7 +133,7 @@ impl Repeated {
         };
         let frames = counted(self.count, "frame");
         Some(format!(
-            "{}: {frames} of {steps} passed over: there were frames of these steps before, as a restart leaves them{differs}",
+            "{}: {frames} of {steps} passed over: frames of these or later steps come before, as a restart leaves them{differs}",
             path.display()
         ))
     }

@@ -39,9 +39,13 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
 
     #[inline(always)]
     fn run<S: Simd, R: Registers>(self, simd: S) -> PairSums {
-        // Not worth compiling.
+        // Never run, and therefore not compiled.
         if const { !LoopKind::Clusters(P::KIND).runs(K::CONSTANTS, Vectors::of(S::F64_LANES)) } {
-            unreachable!("{:?} of {:?} and {} lanes", K::CONSTANTS, P::KIND, S::F64_LANES);
+            unreachable!(
+                "kernel with constants in {:?} and loop {:?}: `species` or `takes_unlike_particles` of the potential does not agree with its table",
+                K::CONSTANTS,
+                P::KIND
+            );
         }
         let Columns { position: [x, y, z], kind, force, unit, i_force } = self.columns;
         // Slices of equal, known length need two bounds checks per entry. (With `map` the compiler
