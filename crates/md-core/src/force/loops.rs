@@ -1,7 +1,8 @@
 //! Loops over pairs, and the kernels for which each of them is compiled.
 //!
 //! A loop is compiled once per kernel, level and evaluation, and each of these takes about a
-//! second. A kernel that never meets a loop is therefore not compiled for it:
+//! second. It is therefore compiled only with kernels that it is ever run with. These get the
+//! constants of a pair of species from registers, a row of registers, or memory:
 //!
 //! | loop | one species | up to 4 | up to 8 | more |
 //! | --- | --- | --- | --- | --- |

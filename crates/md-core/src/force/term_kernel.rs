@@ -40,10 +40,12 @@ impl PairKernel for TermKernel<'_> {
         // Masked lanes may be beyond the cutoff, where the potential need not have a value, and
         // those within may have been rounded up to it.
         let cutoff2 = self.0.cutoff().powi(2);
+        // Lanes of padding may have any species.
+        let last = self.0.species().saturating_sub(1);
         let r2 =
             P::select(simd, distance.within, distance.r2(), P::splat(simd, MASKED_OVER_CUTOFF * cutoff2));
         let [energy, force_over_r] = P::map_lanes(simd, r2, b, |r2, b| {
-            let PairTerm { energy, force_over_r } = self.0.term(a, b, r2.min(cutoff2.next_down()));
+            let PairTerm { energy, force_over_r } = self.0.term(a, b.min(last), r2.min(cutoff2.next_down()));
             [energy, force_over_r]
         });
         PairTerm { energy, force_over_r: distance.masked(force_over_r) }

@@ -94,6 +94,10 @@ impl SimdLevel {
 
     /// Returns this level, or if the CPU does not have it, the widest narrower one that it has.
     pub fn or_narrower(self) -> Self {
+        // The usual case, in many small loops.
+        if self.is_available() {
+            return self;
+        }
         Self::available().rev().find(|level| *level <= self).unwrap_or(Self::Baseline)
     }
 

@@ -211,7 +211,9 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
         table: &[[f64; N]],
         kinds: Self::SpeciesLanes<S>,
     ) -> [Self::Lanes<S>; N] {
-        Self::map_lanes(simd, Self::splat(simd, 0.0), kinds, |_, kind| table[kind])
+        // Lanes of padding are masked, but may have any species.
+        let last = table.len() - 1;
+        Self::map_lanes(simd, Self::splat(simd, 0.0), kinds, |_, kind| table[kind.min(last)])
     }
     /// Returns the species for an index in memory.
     fn species(kind: Self::SpeciesIndex) -> usize;
