@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Compares md-cli with LAMMPS, GROMACS, OpenMM, miniMD and MD-Bench, as far as they are found, for
-# the standard melt: fcc, density 0.8442, temperature 1.44, cutoff 2.5. The results are meaningful only
-# on a quiet machine.
+# the standard melt: fcc, density 0.8442, temperature 1.44, cutoff 2.5. The results are meaningful
+# only on a quiet machine.
 set -euo pipefail
 
 usage() {
@@ -22,7 +22,8 @@ usage: compare.sh [--accurate|--literal] [OPTION...]
   --output FILE     (default: out/peers.csv)
 Programs: lmp (as it is, with -sf opt, and with -sf intel in double and mixed precision), gmx, miniMD, as far as they
 are found; or what $LMP, $GMX, $MINIMD and $MDBENCH name: each a program or a list with blanks. $OPENMM names a Python
-that has OpenMM, which is left out of --literal. build-peers.sh builds or fetches these programs. md-cli is built here, unless $MD_CLI names it. $MD_SIMD chooses its instruction set.
+that has OpenMM, which is left out of --literal. build-peers.sh builds or fetches these programs. md-cli is built here,
+unless $MD_CLI names it. $MD_SIMD chooses its instruction set.
 Says first what vectors each program was built for, with a warning where the CPU (or $MD_SIMD) has better ones.
 Writes code,precision,simd,ranks,atoms,steps,repeat,ns_per_atom_step,drift_per_atom_time; prints fastest, median and
 slowest times, the drift, and how many times md-cli is as fast: minimum, median and maximum of the ratios within a

@@ -18,7 +18,7 @@ use super::cell_spans::{CellItem, CellSpan};
 use super::shares::Columns;
 use super::virial::add_virial;
 use crate::force::Newton;
-use crate::force::loops::{LoopKind, Vectors};
+use crate::force::loop_kind::{LoopKind, Vectors};
 use crate::force::pair_kernel::{Distance, PairKernel, Scale};
 use crate::force::pair_potential::PairTerm;
 use crate::simd::{Arithmetic, Double, Inversion};

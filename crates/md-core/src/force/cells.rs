@@ -12,9 +12,8 @@
 use super::cell_kernel::CellSweep;
 use super::cell_pairs::CellPairCounts;
 use super::cell_spans::{CellItem, CellSpan};
-use super::loops::Sweep;
 use super::shares::{self, Blocks, Columns, ReactionBuffer, Share, Work};
-use super::{Evaluation, Newton, PairLoop, PairSums, PairWork, Part, Region, System, block_pairs};
+use super::{Evaluation, Newton, PairLoop, PairSums, PairWork, Part, Region, Sweep, System, block_pairs};
 use crate::cells::LocalCells;
 use crate::force::pair_kernel::PairKernel;
 use crate::memory;

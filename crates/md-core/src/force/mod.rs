@@ -8,7 +8,7 @@ mod cell_tasks;
 mod cells;
 mod clusters;
 mod direct_sum;
-mod loops;
+mod loop_kind;
 mod pair_kernel;
 mod pair_potential;
 mod pairs;
@@ -20,7 +20,6 @@ pub use cell_spans::CellSpan;
 pub use cell_tasks::CellTasks;
 pub use cells::CellWork;
 pub use clusters::{ClusterWork, mixed_precision_problem};
-pub use loops::PairLoop;
 pub use pair_kernel::{ConstantSource, Distance, PairKernel};
 pub use pair_potential::{PairPotential, PairTerm, Tail};
 pub use pairs::{CellPairs, Newton, Pair, PairWork, Region};
@@ -31,10 +30,12 @@ use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
 use crate::shell::ForceReturn;
-use crate::simd::SimdLevel;
+use crate::simd::{ArithmeticKind, Double, Quads, SimdLevel, Single};
 use crate::tensor::SymmetricTensor;
 use crate::threads::Threads;
+use loop_kind::{LoopKind, Vectors};
 use std::ops::Range;
+use term_kernel::TermKernel;
 
 /// Sums of a sweep over this rank's share of the pairs.
 ///
@@ -213,6 +214,85 @@ pub struct System<'a> {
     pub simd: SimdLevel,
     /// Threads to use.
     pub threads: &'a Threads,
+}
+
+/// A loop over pairs that still needs a kernel. [`PairPotential::compute`] runs it.
+///
+/// ```
+/// use md_core::potential::{LennardJones, Mixing, PairTerm, PotentialError, Shift, Tail, Well};
+/// use md_core::{Dimension, PairLoop, PairPotential, PairSums};
+///
+/// /// Lennard-Jones for a droplet in vacuum: nothing is beyond the cutoff.
+/// #[derive(Debug)]
+/// struct Droplet(LennardJones);
+///
+/// impl PairPotential for Droplet {
+///     fn cutoff(&self) -> f64 { self.0.cutoff() }
+///     fn species(&self) -> usize { self.0.species() }
+///     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm { self.0.term(a, b, r2) }
+///     fn tail(&self, _: &[u64], _: f64, _: Dimension) -> Tail { Tail::default() }
+///     fn fits_single_precision(&self) -> bool { self.0.fits_single_precision() }
+///     /// Runs the loop with the kernel of Lennard-Jones.
+///     fn compute(&self, pairs: PairLoop) -> PairSums { self.0.compute(pairs) }
+/// }
+///
+/// let well = Well { epsilon: 1.0, sigma: 1.0 };
+/// let melt = LennardJones::new(&[well], Mixing::default(), &[], 2.5, Shift::None)?;
+/// let (counts, volume) = ([800], 1000.0);
+/// assert!(melt.tail(&counts, volume, Dimension::Three).energy < 0.0);
+/// assert_eq!(Droplet(melt).tail(&counts, volume, Dimension::Three).energy, 0.0);
+/// # Ok::<(), PotentialError>(())
+/// ```
+pub struct PairLoop<'a> {
+    sweep: Sweep<'a>,
+    potential: &'a dyn PairPotential,
+    simd: SimdLevel,
+}
+
+/// A sweep over a block, by method and arithmetic.
+enum Sweep<'a> {
+    Cells(cells::Task<'a>),
+    Double(clusters::Task<'a, Double>),
+    Single(clusters::Task<'a, Single>),
+    Quads(clusters::Task<'a, Quads>),
+}
+
+impl PairLoop<'_> {
+    /// Returns the source of constants for which the loop is compiled.
+    pub(crate) fn constants(&self, species: usize) -> ConstantSource {
+        let kind = match &self.sweep {
+            Sweep::Cells(_) => LoopKind::Cells,
+            Sweep::Double(_) => LoopKind::Clusters(ArithmeticKind::Double),
+            Sweep::Single(_) => LoopKind::Clusters(ArithmeticKind::Single),
+            Sweep::Quads(_) => LoopKind::Clusters(ArithmeticKind::Quads),
+        };
+        kind.constants(species, Vectors::at(self.simd.or_narrower()))
+    }
+
+    /// Runs the loop with a kernel. At [`SimdLevel::Baseline`] the potential's scalar form is used
+    /// instead.
+    pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
+        match self.simd.or_narrower() {
+            SimdLevel::Baseline => self.run_terms(),
+            level => self.sweep.run(level, kernel),
+        }
+    }
+
+    /// Runs the loop with [`PairPotential::term`], one lane at a time.
+    fn run_terms(self) -> PairSums {
+        self.sweep.run(self.simd.or_narrower(), TermKernel(self.potential))
+    }
+}
+
+impl Sweep<'_> {
+    fn run<K: PairKernel>(self, level: SimdLevel, kernel: K) -> PairSums {
+        match self {
+            Self::Cells(task) => task.run(level, kernel),
+            Self::Double(task) => task.run(level, kernel),
+            Self::Single(task) => task.run(level, kernel),
+            Self::Quads(task) => task.run(level, kernel),
+        }
+    }
 }
 
 impl Method {

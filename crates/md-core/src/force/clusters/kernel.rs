@@ -15,7 +15,7 @@ use super::accumulators::AccumulatedForces;
 use super::lists::View;
 use super::pipeline::{Collected, ICluster, Sweep};
 use super::words::Entry;
-use crate::force::loops::{LoopKind, Vectors};
+use crate::force::loop_kind::{LoopKind, Vectors};
 use crate::force::pair_kernel::{PairKernel, Scale};
 use crate::force::shares::Columns;
 use crate::force::{Newton, PairSums};

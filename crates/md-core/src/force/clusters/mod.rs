@@ -48,9 +48,9 @@ mod tests;
 mod trial;
 mod words;
 
+use super::Sweep as PairSweep;
 use super::cell_pairs::CellPairCounts;
 use super::cells::CellWork;
-use super::loops;
 use super::shares::{self, Columns, Share, Work};
 use super::{Evaluation, PairLoop, PairSums, Part, Precision, System, block_pairs};
 use crate::force::Region;
@@ -146,10 +146,10 @@ impl ClusterWork {
         let sweep = Sweep { system, part, evaluation, kind };
         let Self { shares, mixed, .. } = self;
         let total = match mixed {
-            None => sweep.run(shares, Columns::of(particles), |task| loops::Sweep::Double(task)),
+            None => sweep.run(shares, Columns::of(particles), |task| PairSweep::Double(task)),
             Some(mixed) => match Shape::of(system) {
-                Shape::One => sweep.run(shares, mixed.columns(particles), |task| loops::Sweep::Single(task)),
-                Shape::Quads => sweep.run(shares, mixed.columns(particles), |task| loops::Sweep::Quads(task)),
+                Shape::One => sweep.run(shares, mixed.columns(particles), |task| PairSweep::Single(task)),
+                Shape::Quads => sweep.run(shares, mixed.columns(particles), |task| PairSweep::Quads(task)),
             },
         };
         shares::add_reactions_after(part, system.threads, shares, particles);
@@ -250,7 +250,7 @@ impl Sweep<'_> {
         &self,
         shares: &mut [Share<Lists>],
         columns: Columns<P>,
-        to_sweep: impl for<'a> Fn(Task<'a, P>) -> loops::Sweep<'a> + Sync,
+        to_sweep: impl for<'a> Fn(Task<'a, P>) -> PairSweep<'a> + Sync,
     ) -> PairSums {
         let &Self { system: System { potential, simd, threads, .. }, part, evaluation, kind } = self;
         let cutoff = potential.cutoff();

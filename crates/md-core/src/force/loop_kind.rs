@@ -1,4 +1,4 @@
-//! Loops over pairs, and the kernels for which each of them is compiled.
+//! Kernels with which each loop over pairs is compiled.
 //!
 //! A loop is compiled once per kernel, level and evaluation, and each of these takes about a
 //! second. It is therefore compiled only with kernels that it is ever run with. These get the
@@ -11,92 +11,11 @@
 //! | both, SSE4.2 and NEON | registers | memory | memory | memory |
 //!
 //! At the level `Baseline`, the scalar form of every potential is evaluated. Particles of a cluster
-//! list in f32 that must not be of several species ([`PairPotential::takes_unlike_particles`]) get
+//! list in f32 that must not be of several species (`PairPotential::takes_unlike_particles`) get
 //! constants from registers or memory at every level.
 
-use super::pair_kernel::{ConstantSource, PairKernel};
-use super::term_kernel::TermKernel;
-use super::{PairPotential, PairSums, cells, clusters};
-use crate::simd::{ArithmeticKind, Double, MOST_IN_A_ROW, Quads, SimdLevel, Single};
-
-/// A loop over pairs that still needs a kernel. [`PairPotential::compute`] runs it.
-///
-/// ```
-/// use md_core::potential::{LennardJones, Mixing, PairTerm, PotentialError, Shift, Tail, Well};
-/// use md_core::{Dimension, PairLoop, PairPotential, PairSums};
-///
-/// /// Lennard-Jones for a droplet in vacuum: nothing is beyond the cutoff.
-/// #[derive(Debug)]
-/// struct Droplet(LennardJones);
-///
-/// impl PairPotential for Droplet {
-///     fn cutoff(&self) -> f64 { self.0.cutoff() }
-///     fn species(&self) -> usize { self.0.species() }
-///     fn term(&self, a: usize, b: usize, r2: f64) -> PairTerm { self.0.term(a, b, r2) }
-///     fn tail(&self, _: &[u64], _: f64, _: Dimension) -> Tail { Tail::default() }
-///     fn fits_single_precision(&self) -> bool { self.0.fits_single_precision() }
-///     /// Runs the loop with the kernel of Lennard-Jones.
-///     fn compute(&self, pairs: PairLoop) -> PairSums { self.0.compute(pairs) }
-/// }
-///
-/// let well = Well { epsilon: 1.0, sigma: 1.0 };
-/// let melt = LennardJones::new(&[well], Mixing::default(), &[], 2.5, Shift::None)?;
-/// let (counts, volume) = ([800], 1000.0);
-/// assert!(melt.tail(&counts, volume, Dimension::Three).energy < 0.0);
-/// assert_eq!(Droplet(melt).tail(&counts, volume, Dimension::Three).energy, 0.0);
-/// # Ok::<(), PotentialError>(())
-/// ```
-pub struct PairLoop<'a> {
-    pub(super) sweep: Sweep<'a>,
-    pub(super) potential: &'a dyn PairPotential,
-    pub(super) simd: SimdLevel,
-}
-
-/// A sweep over a block, by method and arithmetic.
-pub(super) enum Sweep<'a> {
-    Cells(cells::Task<'a>),
-    Double(clusters::Task<'a, Double>),
-    Single(clusters::Task<'a, Single>),
-    Quads(clusters::Task<'a, Quads>),
-}
-
-impl PairLoop<'_> {
-    /// Returns the source of constants for which the loop is compiled.
-    pub(crate) fn constants(&self, species: usize) -> ConstantSource {
-        let kind = match &self.sweep {
-            Sweep::Cells(_) => LoopKind::Cells,
-            Sweep::Double(_) => LoopKind::Clusters(ArithmeticKind::Double),
-            Sweep::Single(_) => LoopKind::Clusters(ArithmeticKind::Single),
-            Sweep::Quads(_) => LoopKind::Clusters(ArithmeticKind::Quads),
-        };
-        kind.constants(species, Vectors::at(self.simd.or_narrower()))
-    }
-
-    /// Runs the loop with a kernel. At [`SimdLevel::Baseline`] the potential's scalar form is used
-    /// instead.
-    pub fn run<K: PairKernel>(self, kernel: K) -> PairSums {
-        match self.simd.or_narrower() {
-            SimdLevel::Baseline => self.run_terms(),
-            level => self.sweep.run(level, kernel),
-        }
-    }
-
-    /// Runs the loop with [`PairPotential::term`], one lane at a time.
-    pub(super) fn run_terms(self) -> PairSums {
-        self.sweep.run(self.simd.or_narrower(), TermKernel(self.potential))
-    }
-}
-
-impl Sweep<'_> {
-    fn run<K: PairKernel>(self, level: SimdLevel, kernel: K) -> PairSums {
-        match self {
-            Self::Cells(task) => task.run(level, kernel),
-            Self::Double(task) => task.run(level, kernel),
-            Self::Single(task) => task.run(level, kernel),
-            Self::Quads(task) => task.run(level, kernel),
-        }
-    }
-}
+use super::pair_kernel::ConstantSource;
+use crate::simd::{ArithmeticKind, MOST_IN_A_ROW, SimdLevel};
 
 /// Length of the vectors of a level.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -111,7 +30,7 @@ pub(super) enum Vectors {
 
 impl Vectors {
     /// Returns the length at a level.
-    const fn at(level: SimdLevel) -> Self {
+    pub(super) const fn at(level: SimdLevel) -> Self {
         match level {
             SimdLevel::Baseline => Self::Scalar,
             SimdLevel::Sse4 | SimdLevel::Neon => Self::Short,
@@ -140,7 +59,7 @@ pub(super) enum LoopKind {
 
 impl LoopKind {
     /// Returns the source of constants for a number of species.
-    const fn constants(self, species: usize, vectors: Vectors) -> ConstantSource {
+    pub(super) const fn constants(self, species: usize, vectors: Vectors) -> ConstantSource {
         use ArithmeticKind::{Double, Quads};
         match (species, self, vectors) {
             (1, ..) => ConstantSource::Registers,
