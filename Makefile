@@ -63,11 +63,11 @@ test-programs:
 docs-check-built:
 	$(MAKE) docs-check BUILD_MD_CLI=
 
-# Tests of the program often wait; meanwhile models are checked and ranks simulated, at the lowest
-# priority.
+# Tests of the program often wait; meanwhile another test runs, and models are checked and ranks
+# simulated at the lowest priority.
 test-with-mpi:
 	@mkdir -p $(TARGET); $(MAKE) loom simulate-short >$(TARGET)/models.log 2>&1 & beside=$$!; \
-		cargo test --workspace --no-fail-fast; tests=$$?; \
+		RUST_TEST_THREADS=$$(($$(nproc) + 1)) cargo test --workspace --no-fail-fast; tests=$$?; \
 		wait $$beside; models=$$?; cat $(TARGET)/models.log; exit $$((tests || models))
 	@{ command -v chromium || command -v chromium-browser || command -v google-chrome; } >/dev/null || echo "skipped: pages in a browser (there is no chromium)"
 

@@ -15,7 +15,7 @@ fn check_prints_a_scenario_that_reproduces_itself_and_moves_nothing() {
     assert_eq!(workdir.files("."), ["melt.toml"], "no output directory");
     let source = ScenarioSource { text: workdir.read("melt.toml"), ..ScenarioSource::default() };
     let effective = effective_toml(&load(&source).unwrap());
-    assert_eq!(first.stdout, format!("{effective}\n# needs about 12 MB of memory per rank\n"));
+    assert_eq!(first.stdout, format!("{effective}\n# needs about 16 MB of memory per rank\n"));
     workdir.write("effective.toml", &first.stdout);
     assert_eq!(workdir.succeed(Start::Plain, "check effective.toml"), first);
     workdir.succeed(Start::Plain, "run melt.toml --quiet --output first");

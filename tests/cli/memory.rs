@@ -18,7 +18,7 @@ fn systems_that_no_memory_holds() {
     let check = anywhere(&at_once(&workdir, "check melt.toml"));
     assert_snapshot!(check, @r#"
     exit code 2
-    error: × 339467906580480000 particles need about 147 EB of memory per rank
+    error: × 339467906580480000 particles need about 99 EB of memory per rank
        ╭─[melt.toml:6:53]
      5 │ [system]
      6 │ lattice = { kind = "fcc", density = 0.8442, cells = [65536, 1294967295, 1000] }
@@ -28,9 +28,9 @@ fn systems_that_no_memory_holds() {
       help: there are ... particles
     "#);
     // `forces` gathers the forces on all particles.
-    for (command, bytes) in [("run", "147 EB"), ("forces", "229 EB")] {
+    for (command, bytes) in [("run", "99 EB"), ("forces", "180 EB")] {
         let said = anywhere(&at_once(&workdir, &format!("{command} melt.toml --set parallel.backend=local")));
-        assert_eq!(said, check.replace("147 EB", bytes));
+        assert_eq!(said, check.replace("99 EB", bytes));
     }
     assert_eq!(workdir.files("."), ["melt.toml"]);
     let set = |cells: &str| format!("check melt.toml --set system.lattice.cells={cells}");
@@ -47,7 +47,7 @@ fn systems_that_no_memory_holds() {
     ");
     assert_snapshot!(anywhere(&at_once(&workdir, &set("[1000000000,2,2]"))), @r"
     exit code 2
-    error: × 16000000000 particles need about 13 TB of memory per rank
+    error: × 16000000000 particles need about 10 TB of memory per rank
        ╭─[command line:1:28]
      1 │ --set system.lattice.cells=[1000000000,2,2]
        ·                            ────────────────

@@ -7,9 +7,9 @@ use super::Setup;
 use crate::config::ParticleSource;
 
 /// Bytes of a process without particles: program and MPI library.
-const PROCESS: f64 = 12e6;
+const PROCESS: f64 = 16e6;
 /// Bytes per particle: its fields, buffers for sorting, positions of reference.
-const PARTICLE: f64 = 180.0;
+const PARTICLE: f64 = 145.0;
 /// Bytes per ghost: its fields and its part of messages.
 const GHOST: f64 = 112.0;
 /// Bytes per cell: its coordinates, indices, and the cells that it interacts with.
@@ -70,8 +70,8 @@ impl Setup {
         // An inner list has as much room as the list.
         let lists = if neighbor.skin > 0.0 { 2.0 } else { 1.0 };
         match (neighbor.method, neighbor.precision) {
-            (MethodKind::Clusters, Precision::Double) => 33.0 + 2.5 * pairs * lists,
-            (MethodKind::Clusters, Precision::Mixed) => 60.0 + 1.5 * pairs * lists,
+            (MethodKind::Clusters, Precision::Double) => 33.0 + 1.25 * pairs * lists,
+            (MethodKind::Clusters, Precision::Mixed) => 60.0 + 0.75 * pairs * lists,
             (MethodKind::Cells | MethodKind::DirectSum, _) => 0.0,
         }
     }

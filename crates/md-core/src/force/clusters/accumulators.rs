@@ -21,7 +21,7 @@
 //! saved). Disadvantage: clusters that share an accumulator and occur alternately are flushed
 //! often.
 
-use super::words::{Entry, MOST_ENTRIES};
+use super::words::{MOST_WORDS, Word};
 use crate::aligned::{Column, Place};
 
 /// Largest number of accumulators, a power of two: 6 MiB in f32 with 16 lanes.
@@ -32,7 +32,7 @@ const MOST_ACCUMULATORS: usize = 32_768;
 const FEWEST_ACCUMULATORS: usize = 4096;
 
 // All of them may be flushed before one i-cluster.
-const _: () = assert!(MOST_ACCUMULATORS <= MOST_ENTRIES);
+const _: () = assert!(MOST_ACCUMULATORS <= MOST_WORDS);
 
 /// Number of entries after which the clusters whose own i-clusters have been swept are flushed
 /// together.
@@ -89,7 +89,7 @@ impl Accumulators {
     /// Assigns accumulators to the clusters of an i-cluster, in order, until two need the same one.
     /// Returns the number of entries that have accumulators, and the clusters to be flushed first.
     /// The i-cluster's particles are in `cluster`.
-    pub(super) fn take(&mut self, entries: &[Entry], cluster: usize) -> (usize, &[u32]) {
+    pub(super) fn take(&mut self, entries: &[Word], cluster: usize) -> (usize, &[u32]) {
         self.begin_i_cluster();
         if self.left == 0 {
             self.flush_before(cluster);
@@ -197,9 +197,10 @@ impl AccumulatedForces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::force::clusters::words::{IClusters, Left, Stream};
+    use crate::force::clusters::words::{Entry, IClusters, Left, Stream};
     use crate::random;
 
+    const LANES: usize = 16;
     const CLUSTERS: usize = 3 * MOST_ACCUMULATORS + 100;
 
     /// Returns the entries of i-clusters, up to `longest` each, many of which need the same
@@ -226,10 +227,10 @@ mod tests {
     /// and that every sum arrives. I-cluster k belongs to particle k.
     fn check(i_clusters: &[Vec<Entry>], accumulators: &mut Accumulators, ahead: usize) -> Stream {
         let mut stream = Stream::default();
+        stream.clear(LANES);
         accumulators.make_room(CLUSTERS, ahead);
         for (i_cluster, entries) in i_clusters.iter().enumerate() {
-            stream.begin_i_cluster(i_cluster);
-            stream.extend_i_cluster(entries);
+            stream.begin_i_cluster(i_cluster, entries);
             loop {
                 let (taken, flushed) = accumulators.take(stream.i_cluster(), i_cluster);
                 if stream.end_i_cluster(taken, flushed) == Left::Nothing {
@@ -237,17 +238,17 @@ mod tests {
                 }
             }
         }
-        stream.begin_i_cluster(0);
+        stream.begin_i_cluster(0, &[]);
         stream.end_i_cluster(0, accumulators.take_back());
         let (mut held, mut totals) = (vec![(usize::MAX, 0); accumulators.count()], vec![0; CLUSTERS]);
         for i_cluster in IClusters(stream.words()) {
-            for cluster in i_cluster.flushed.iter().map(|entry| entry.cluster()) {
+            for cluster in i_cluster.flushed.iter().map(|word| word.cluster()) {
                 let (holder, sum) =
                     std::mem::replace(&mut held[cluster % accumulators.count()], (usize::MAX, 0));
                 assert_eq!(holder, cluster, "flushed for another cluster");
                 totals[cluster] += sum;
             }
-            for cluster in i_cluster.entries.iter().map(|entry| entry.cluster()) {
+            for cluster in i_cluster.entries.iter().map(|word| word.cluster()) {
                 let (holder, sum) = &mut held[cluster % accumulators.count()];
                 assert!(*holder == usize::MAX || *holder == cluster, "two clusters in an accumulator");
                 (*holder, *sum) = (cluster, *sum + 1);
@@ -263,8 +264,8 @@ mod tests {
 
     fn entries_by_particle(stream: &Stream, particles: usize) -> Vec<Vec<Entry>> {
         let mut entries = vec![Vec::new(); particles];
-        for i_cluster in IClusters(stream.words()) {
-            entries[i_cluster.particle].extend(i_cluster.entries);
+        for (particle, of_i_cluster) in stream.entries() {
+            entries[particle].extend(of_i_cluster);
         }
         entries
     }

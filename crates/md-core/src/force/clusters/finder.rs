@@ -143,7 +143,6 @@ mod tests {
     use crate::force::Newton;
     use crate::force::cell_spans::CellSpan;
     use crate::force::clusters::shape::{ClusterShape, ShapeKernel};
-    use crate::force::clusters::words::{IClusterList, IClusters};
     use crate::random;
     use crate::simd::{Arithmetic, ClusterForces, Double, Quads, SimdLevel, Single};
     use std::collections::BTreeSet;
@@ -182,13 +181,8 @@ mod tests {
                 clusters,
             };
             let lists = finder.lists_of(self.cells, extents);
-            let i_clusters = |list: &Lists| {
-                IClusters(list.stream.words())
-                    .map(|IClusterList { particle, entries, .. }| (particle, entries.to_vec()))
-                    .collect::<Vec<_>>()
-            };
             for list in &lists {
-                let i_clusters = i_clusters(list);
+                let i_clusters = list.stream.entries();
                 let starts: BTreeSet<usize> = i_clusters.iter().map(|&(particle, _)| particle).collect();
                 assert_eq!(starts.len(), i_clusters.len(), "two i-clusters of the same particles");
                 assert!(starts.iter().all(|start| start + I <= list.extent.len));
@@ -211,6 +205,7 @@ mod tests {
         fn lists_of(&self, cells: &[Cell], extents: [Extent; 2]) -> [Lists; 2] {
             let mut lists = <[Lists; 2]>::default();
             for (list, extent) in lists.iter_mut().zip(extents) {
+                list.shape = ClusterShape { i_particles: I, width: WIDTH };
                 list.clear(extent, 0, 0, usize::MAX);
                 list.begin_section(Newton::Off, ClusterForces::InPlace);
             }

@@ -14,7 +14,7 @@
 use super::accumulators::AccumulatedForces;
 use super::lists::View;
 use super::pipeline::{Collected, ICluster, Sweep};
-use super::words::Entry;
+use super::words::Word;
 use crate::force::loop_kind::{LoopKind, Vectors};
 use crate::force::pair_kernel::{PairKernel, Scale};
 use crate::force::shares::Columns;
@@ -75,6 +75,7 @@ impl<K: PairKernel, P: Arithmetic, const SUMS: bool> LevelKernel for ClusterSwee
                 per_unit2: P::splat(simd, 1.0 / (unit * unit)),
                 inversion: Inversion::of_this_cpu(),
             },
+            lanes: self.view.lanes,
             lane_bits: P::lane_bits(simd),
             i_sums: Collected { energy: zero, virial: [zero; SymmetricTensor::LEN], pairs: zero },
             sums: PairSums::default(),
@@ -144,7 +145,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
     fn i_cluster<const SUMS: bool, const NEWTON: bool>(
         &mut self,
         i: &mut ICluster<S, P, K::Parameters<S, P>>,
-        entries: &[Entry],
+        entries: &[Word],
     ) {
         match R::PIPELINE {
             Pipeline::TwoSteps => self.in_two_steps::<SUMS, NEWTON>(i, entries),
@@ -156,7 +157,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
     fn in_two_steps<const SUMS: bool, const NEWTON: bool>(
         &mut self,
         i: &mut ICluster<S, P, K::Parameters<S, P>>,
-        entries: &[Entry],
+        entries: &[Word],
     ) {
         let Some((first, entries)) = entries.split_first() else { return };
         let mut prepared = self.prepare(self.measure(i, *first));
@@ -172,7 +173,7 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
     fn in_three_steps<const SUMS: bool, const NEWTON: bool>(
         &mut self,
         i: &mut ICluster<S, P, K::Parameters<S, P>>,
-        entries: &[Entry],
+        entries: &[Word],
     ) {
         let Some((first, entries)) = entries.split_first() else { return };
         let mut measured = self.measure(i, *first);

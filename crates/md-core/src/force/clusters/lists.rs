@@ -2,9 +2,10 @@
 
 use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;
+use super::lane_codes::LanesByCode;
 use super::pruning::ListKind;
 use super::shape::ClusterShape;
-use super::words::{Entry, IClusterList, IClusters, Left, MOST_ENTRIES, Stream};
+use super::words::{Entry, IClusterList, IClusters, Left, MOST_CLUSTERS, Stream, Word};
 use crate::force::Newton;
 use crate::force::shares::Blocks;
 use crate::memory;
@@ -35,6 +36,9 @@ pub(super) struct Extent {
     pub len: usize,
 }
 
+/// Number of words by which an inner list is extended at a time, at least.
+const PAGE: usize = 1024;
+
 /// Largest number of clusters, paired only with the previous cell, that are skipped in the search
 /// for one that is also paired with the current cell.
 const LOOK_AHEAD: usize = 16;
@@ -53,7 +57,7 @@ pub(super) struct Lists {
     pub shape: ClusterShape,
     pub stream: Stream,
     /// The words of the inner list.
-    inner: Vec<Entry>,
+    inner: Vec<Word>,
     /// Blocks of all sections. A section continues with the accumulators of the previous one.
     pub blocks: Vec<Block>,
     /// The first block of the section under construction.
@@ -75,10 +79,14 @@ impl Lists {
     /// Clears the lists and prepares them for `clusters` clusters, where i-clusters are paired with
     /// those up to `ahead` after their own. Blocks end after `block_entries` entries.
     pub(super) fn clear(&mut self, extent: Extent, clusters: usize, ahead: usize, block_entries: usize) {
+        assert!(
+            clusters <= MOST_CLUSTERS,
+            "a rank has {clusters} clusters of particles and ghosts, and a list holds {MOST_CLUSTERS}: use more ranks"
+        );
         self.extent = extent;
         self.block_entries = block_entries;
         self.accumulators.make_room(clusters, ahead);
-        self.stream.clear();
+        self.stream.clear(self.shape.lanes());
         self.blocks.clear();
     }
 
@@ -113,9 +121,7 @@ impl Lists {
             _ => {
                 self.end_last_i_cluster();
                 self.last = Some(LastICluster { particle, cluster });
-                self.stream.reserve(drafts.len() + 1);
-                self.stream.begin_i_cluster(particle);
-                self.stream.extend_i_cluster(&self.drafts[drafts]);
+                self.stream.begin_i_cluster(particle, &self.drafts[drafts]);
             }
         }
     }
@@ -131,31 +137,24 @@ impl Lists {
     fn add_to_i_cluster(&mut self, drafts: Range<usize>) {
         let mut next = 0;
         for &draft in &self.drafts[drafts] {
-            let entries = &mut self.stream.i_cluster_mut()[next..];
-            let is_same = |entry: &Entry| entry.cluster() == draft.cluster();
-            match entries.iter().take(LOOK_AHEAD).position(is_same) {
-                Some(place) => {
-                    entries[place] = entries[place].with(draft.lanes());
-                    next += place + 1;
-                }
-                None => self.stream.extend_i_cluster(&[draft]),
-            }
+            next = self.stream.join(next, LOOK_AHEAD, draft);
         }
     }
 
     /// Completes the last i-cluster.
+    #[inline(always)]
     fn end_last_i_cluster(&mut self) {
         let Some(LastICluster { cluster, .. }) = self.last.take() else { return };
         let Self { stream, accumulators, blocks, .. } = self;
         let Some(block) = blocks.last_mut() else { return };
-        block.outer.entries += stream.i_cluster().len();
         loop {
-            let entries = &stream.i_cluster()[..stream.i_cluster().len().min(MOST_ENTRIES)];
+            let entries = stream.i_cluster();
             let (entries, flushed) = if self.has_accumulators {
                 accumulators.take(entries, cluster)
             } else {
                 (entries.len(), &[][..])
             };
+            block.outer.entries += entries;
             if stream.end_i_cluster(entries, flushed) == Left::Nothing {
                 break;
             }
@@ -174,7 +173,7 @@ impl Lists {
         self.blocks.pop_if(|block| block.outer.entries == 0);
         let Some(block) = self.blocks[self.first_block..].last_mut() else { return };
         if self.has_accumulators {
-            self.stream.begin_i_cluster(0);
+            self.stream.begin_i_cluster(0, &[]);
             self.stream.end_i_cluster(0, self.accumulators.take_back());
             self.accumulated.make_room(self.accumulators.count() * accumulator_bytes);
             block.outer.range.end = self.stream.words().len();
@@ -183,7 +182,7 @@ impl Lists {
 
     /// Returns the index of the first particle of an entry's j-cluster, in the numbering of the
     /// list.
-    pub(super) fn first_particle(&self, entry: Entry) -> usize {
+    pub(super) fn first_particle(&self, entry: Word) -> usize {
         entry.cluster() * self.shape.width
     }
 
@@ -200,9 +199,10 @@ impl Lists {
     /// Makes the inner list. `select(particle, entries, to)` copies entries of the i-cluster of
     /// `particle` and returns their number.
     #[inline(always)]
-    pub(super) fn prune(&mut self, select: impl Fn(usize, &[Entry], &mut [Entry]) -> usize) {
+    pub(super) fn prune(&mut self, select: impl Fn(usize, &[Word], &mut [Word]) -> usize) {
         let Self { stream, inner, blocks, .. } = self;
-        memory::resize(inner, stream.words().len(), Entry::default());
+        // Room for the whole list, of which the system only provides what is written.
+        memory::reserve(inner, stream.words().len().saturating_sub(inner.len()));
         let mut end = 0;
         for block in blocks {
             let start = end;
@@ -210,11 +210,16 @@ impl Lists {
             for IClusterList { particle, flushed, entries } in
                 IClusters(&stream.words()[block.outer.range.clone()])
             {
-                let first = end + 1 + flushed.len();
-                let selected = select(particle, entries, &mut inner[first..first + entries.len()]);
+                let first = end + Word::HEAD + flushed.len();
+                let needed = first + entries.len();
+                if needed > inner.len() {
+                    inner.resize((needed + PAGE).min(inner.capacity()), Word::default());
+                }
+                let selected = select(particle, entries, &mut inner[first..needed]);
                 if selected + flushed.len() > 0 {
-                    inner[end] = Entry::head(particle, flushed.len(), selected);
-                    inner[end + 1..first].copy_from_slice(flushed);
+                    let head = Word::head(particle, flushed.len(), selected);
+                    inner[end..end + Word::HEAD].copy_from_slice(&head);
+                    inner[end + Word::HEAD..first].copy_from_slice(flushed);
                     end = first + selected;
                     block.inner.entries += selected;
                 }
@@ -228,15 +233,16 @@ impl Lists {
         let Self { stream, inner, blocks, accumulated, .. } = self;
         let block = &blocks[block];
         let view = match kind {
-            ListKind::Outer => View::new(block.newton, &block.outer, stream.words()),
-            ListKind::Inner => View::new(block.newton, &block.inner, inner),
+            ListKind::Outer => View::new(block.newton, &block.outer, stream.words(), stream.lanes()),
+            ListKind::Inner => View::new(block.newton, &block.inner, inner, stream.lanes()),
         };
         (view, accumulated)
     }
 
     /// Returns all blocks.
     pub(super) fn views(&self) -> impl DoubleEndedIterator<Item = View<'_>> {
-        self.blocks.iter().map(|block| View::new(block.newton, &block.outer, self.stream.words()))
+        let (words, lanes) = (self.stream.words(), self.stream.lanes());
+        self.blocks.iter().map(move |block| View::new(block.newton, &block.outer, words, lanes))
     }
 }
 
@@ -253,10 +259,13 @@ pub(super) struct View<'a> {
     /// Number of entries of all i-clusters.
     pub entries: usize,
     pub i_clusters: IClusters<'a>,
+    /// The lanes of entries by code.
+    pub lanes: &'a LanesByCode,
 }
 
 impl<'a> View<'a> {
-    fn new(newton: Newton, words: &Words, stream: &'a [Entry]) -> Self {
-        Self { newton, entries: words.entries, i_clusters: IClusters(&stream[words.range.clone()]) }
+    fn new(newton: Newton, words: &Words, stream: &'a [Word], lanes: &'a LanesByCode) -> Self {
+        let i_clusters = IClusters(&stream[words.range.clone()]);
+        Self { newton, entries: words.entries, i_clusters, lanes }
     }
 }

@@ -7,7 +7,8 @@
 //!                on the j-cluster in memory
 //! ```
 
-use super::words::Entry;
+use super::lane_codes::{LanesByCode, MOST_DIRECT_LANES};
+use super::words::Word;
 use crate::force::pair_kernel::{Distance, PairKernel, Scale};
 use crate::force::pair_potential::PairTerm;
 use crate::force::virial::add_virial;
@@ -32,6 +33,8 @@ pub(super) struct Sweep<'a, S: Simd, K, P: Arithmetic, R> {
     pub unit: f64,
     pub scale: Scale<P::Lanes<S>>,
     pub cutoff2: P::Lanes<S>,
+    /// The lanes of entries by code.
+    pub lanes: &'a LanesByCode,
     pub lane_bits: P::SpeciesLanes<S>,
     pub i_sums: Collected<P::Lanes<S>>,
     pub sums: PairSums,
@@ -72,7 +75,7 @@ pub(super) struct Prepared<S: Simd, P: Arithmetic, R> {
 impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
     /// Runs the first pipeline step: distances.
     #[inline(always)]
-    pub(super) fn measure(&self, i: &ICluster<S, P, K::Parameters<S, P>>, entry: Entry) -> Measured<S, P> {
+    pub(super) fn measure(&self, i: &ICluster<S, P, K::Parameters<S, P>>, entry: Word) -> Measured<S, P> {
         let (simd, [xs, ys, zs]) = (self.simd, self.positions);
         let [x, y, z] = i.position;
         let cluster = entry.cluster();
@@ -81,9 +84,19 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
         let dz = P::difference(simd, z, zs[cluster]);
         let squares = P::mul_add(simd, dy, dy, P::mul(simd, dx, dx));
         let square = P::mul_add(simd, dz, dz, squares);
-        let within = P::less_than::<S, R>(simd, square, self.cutoff2, entry.lanes(), self.lane_bits);
+        let within = P::less_than::<S, R>(simd, square, self.cutoff2, self.lanes(entry), self.lane_bits);
         let distance = Distance { simd, square, within, scale: self.scale };
         Measured { cluster, kinds: self.kinds[cluster], vector: [dx, dy, dz], distance }
+    }
+
+    /// Returns the lanes of an entry.
+    #[inline(always)]
+    fn lanes(&self, entry: Word) -> u16 {
+        if P::lanes::<S>() <= MOST_DIRECT_LANES {
+            entry.code().into()
+        } else {
+            self.lanes[usize::from(entry.code())]
+        }
     }
 
     /// Runs the second pipeline step: the first step of the kernel.

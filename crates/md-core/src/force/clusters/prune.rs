@@ -22,9 +22,9 @@ impl ShapeKernel for Prune<'_> {
             |particle, entries, to| {
                 let place = near.spread(particle);
                 let mut end = 0;
-                for &entry in entries {
-                    to[end] = entry;
-                    end += usize::from(near.is_any_near(place, near.load(entry.cluster())));
+                for &word in entries {
+                    to[end] = word;
+                    end += usize::from(near.is_any_near(place, near.load(word.cluster())));
                 }
                 end
             },

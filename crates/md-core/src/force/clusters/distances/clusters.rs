@@ -3,12 +3,16 @@
 use std::ops::Range;
 
 use crate::aligned::Column;
+use crate::force::clusters::lane_codes::LanesByCode;
+use crate::force::clusters::words::Word;
 use crate::particles::Particles;
 
 /// The particles, cluster by cluster.
 pub(super) struct Clusters<'a, const WIDTH: usize> {
     position: [&'a [[f64; WIDTH]]; 3],
     species: &'a [[u64; WIDTH]],
+    /// The lanes of a list's entries by code.
+    lanes: &'a LanesByCode,
 }
 
 /// Particles i, each repeated in the lanes of its pairs with a cluster.
@@ -18,11 +22,12 @@ pub(super) struct Centres<const LANES: usize> {
 }
 
 impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
-    pub(super) fn new(particles: &'a Particles, range: Range<usize>) -> Self {
+    pub(super) fn new(particles: &'a Particles, range: Range<usize>, lanes: &'a LanesByCode) -> Self {
         let position = particles.position.each_ref().map(Column::padded);
         Self {
             position: position.map(|column| column[range.clone()].as_chunks().0),
             species: particles.species.padded()[range].as_chunks().0,
+            lanes,
         }
     }
 
@@ -32,7 +37,13 @@ impl<'a, const WIDTH: usize> Clusters<'a, WIDTH> {
     pub(super) fn of_equal_lengths(&self) -> Self {
         let [x, y, z] = self.position;
         let number = x.len().min(y.len()).min(z.len());
-        Self { position: [&x[..number], &y[..number], &z[..number]], species: self.species }
+        Self { position: [&x[..number], &y[..number], &z[..number]], ..*self }
+    }
+
+    /// Returns the lanes of an entry from `first` on, in the low bits.
+    #[inline(always)]
+    pub(super) fn lanes_from(&self, entry: Word, first: usize) -> usize {
+        usize::from(self.lanes[usize::from(entry.code())]) >> first
     }
 
     /// Returns the number of particles.

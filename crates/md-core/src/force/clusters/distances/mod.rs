@@ -21,7 +21,7 @@ use pulp::{Simd, WithSimd};
 use self::clusters::Clusters;
 use super::ClusterWork;
 use super::shape::ClusterShape;
-use super::words::{Entry, IClusterList};
+use super::words::{IClusterList, Word};
 use crate::aligned::LINE;
 use crate::analysis::{DistanceBins, PairCounts};
 use crate::force::System;
@@ -102,7 +102,7 @@ impl OneShare<'_> {
             let all = 0..self.particles.species.padded().len();
             let home = work.home.start.min(all.end)..work.home.end.min(all.end);
             for (lists, range) in [(&work.local, home), (&work.cross, all)] {
-                let columns = Clusters::<WIDTH>::new(self.particles, range);
+                let columns = Clusters::<WIDTH>::new(self.particles, range, lists.stream.lanes());
                 for view in lists.views() {
                     for i_cluster in view.i_clusters {
                         tally.i_cluster(&columns, i_cluster, lists.shape.i_particles);
@@ -186,7 +186,7 @@ fn count(histogram: &mut [[u32; TURNS]], classes: &[u32]) {
 /// One or two particles i, and the range of their pairs in a batch.
 struct Segment<'a> {
     i: usize,
-    entries: &'a [Entry],
+    entries: &'a [Word],
     first_lane: usize,
     pairs: Range<usize>,
 }
@@ -269,7 +269,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
         &mut self,
         clusters: &Clusters<WIDTH>,
         i: usize,
-        entries: &[Entry],
+        entries: &[Word],
         first_lane: usize,
     ) -> usize {
         let (simd, centres) = (self.simd, clusters.centres::<LANES>(i));
@@ -281,7 +281,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
             for lane in 0..LANES {
                 near[lane] = exact[lane] as f32;
             }
-            let counting = less_in(simd, near, beyond, entry.lanes_from(first_lane));
+            let counting = less_in(simd, near, beyond, clusters.lanes_from(*entry, first_lane));
             pack(simd, near, counting, &mut squares[end..]);
             if SEVERAL_SPECIES {
                 let species = clusters.species(&centres, entry.cluster());
@@ -334,7 +334,7 @@ impl<'a, S: Simd, const LANES: usize> Tally<'a, S, LANES> {
             exact.resize(entries.len() * LANES, 0.0);
             let (centres, mut packed) = (clusters.centres::<LANES>(*i), 0);
             for entry in *entries {
-                let bits = entry.lanes_from(*first_lane);
+                let bits = clusters.lanes_from(*entry, *first_lane);
                 for (lane, square) in clusters.squares(&centres, entry.cluster()).into_iter().enumerate() {
                     // The same pairs as in the measurement, in the same order, because their
                     // squares have the same bits.
