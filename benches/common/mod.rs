@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use md_comm::local;
 use md_core::analysis::DistanceBins;
-use md_core::force::{MethodKind, PairSums, PairWork, Precision, System};
+use md_core::force::{MethodKind, PairSums, PairWork, Precision, Summation, System};
 use md_core::halo::{self, HaloPlan, Images, StageSelections};
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::potential::{LennardJones, Mixing, Shift, Well};
@@ -151,7 +151,7 @@ impl Sample {
             particles: context.particles.clone(),
             cells: context.cells.clone(),
             selections: StageSelections::default(),
-            method: Method::new(method, skin, precision),
+            method: Method::new(method, skin, precision, Summation::Rounded),
             potential: potential.clone().expect("there are no overrides"),
             threads: context.threads.clone(),
             simd,

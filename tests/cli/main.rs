@@ -51,6 +51,7 @@ mod plot;
 mod predict;
 mod profile;
 mod protocols;
+mod reproducible;
 mod runaway_boxes;
 mod scenario_errors;
 mod scripts;

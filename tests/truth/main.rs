@@ -16,6 +16,7 @@ mod morse;
 mod nist;
 mod random;
 mod ranks;
+mod reproducible;
 mod simd;
 mod stated_errors;
 mod structure;

@@ -10,9 +10,11 @@ mod sites;
 pub(crate) use file::periodic_axes;
 pub use inputs::Inputs;
 use md_comm::World;
+use md_core::force::Summation;
 use md_core::{Dimension, PartitionKind};
 use md_engine::{
-    Config, EngineError, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice, TailCorrection,
+    Config, EngineError, NeighborConfig, Overlap, ParallelConfig, ParticleSource, Setup, SimdChoice,
+    TailCorrection,
 };
 use md_scenario::failure::RunError;
 use md_scenario::{Parallel, Scenario, ScenarioError, ScenarioSource, Shape, WallPair, name_of};
@@ -164,7 +166,10 @@ fn config(inputs: &Inputs, scenario: &Scenario, detail: Detail) -> Result<Config
         integrator: integrator.kind,
         barostat: integrator.barostat,
         schedule: 0..steps,
-        neighbor: lists::at_first(neighbor, forces.cutoff()),
+        neighbor: NeighborConfig {
+            summation: if simulation.reproducible { Summation::Exact } else { Summation::Rounded },
+            ..lists::at_first(neighbor, forces.cutoff())
+        },
         parallel: ParallelConfig { simd: simd_choice(source, neighbor.shape)?, ..parallel_config(parallel) },
         masses,
         ..Config::new(particles, forces)

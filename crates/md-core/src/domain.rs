@@ -2,6 +2,7 @@
 
 use crate::fields::ImageCounts;
 use crate::particles::Particles;
+use crate::quantum::{POSITION_QUANTUM, rounded};
 use crate::threads::Threads;
 
 /// Number of space dimensions.
@@ -98,6 +99,13 @@ impl Domain {
     #[must_use]
     pub fn stretched(&self, factors: [f64; 3]) -> Self {
         Self { lengths: [0, 1, 2].map(|dim| self.lengths[dim] * factors[dim]), ..*self }
+    }
+
+    /// Returns the box with corners that are multiples of [`POSITION_QUANTUM`].
+    #[must_use]
+    pub fn in_quanta(&self) -> Self {
+        let round = |number| rounded(number, POSITION_QUANTUM);
+        Self { origin: self.origin.map(round), lengths: self.lengths.map(round), ..*self }
     }
 
     /// Returns the upper corner along a dimension.

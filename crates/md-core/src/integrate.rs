@@ -13,7 +13,9 @@ pub use langevin::{Bath, LangevinDynamics};
 
 use crate::displacement;
 use crate::domain::Domain;
+use crate::force::Summation;
 use crate::particles::Particles;
+use crate::quantum::{POSITION_QUANTUM, VELOCITY_QUANTUM, rounded};
 use crate::simd::SimdLevel;
 use crate::threads::Threads;
 
@@ -48,6 +50,7 @@ pub struct VelocityVerlet {
     timestep: f64,
     /// timestep / (2 mass) per species.
     half_step_per_mass: Vec<f64>,
+    summation: Summation,
     simd: SimdLevel,
 }
 
@@ -55,7 +58,14 @@ impl VelocityVerlet {
     /// Creates the integrator for particles of the given masses.
     pub fn new(timestep: f64, masses: &[f64], simd: SimdLevel) -> Self {
         let half_step_per_mass = masses.iter().map(|mass| 0.5 * timestep / mass).collect();
-        Self { timestep, half_step_per_mass, simd }
+        Self { timestep, half_step_per_mass, summation: Summation::Rounded, simd }
+    }
+
+    /// Returns the integrator with this summation. With [`Summation::Exact`], changes of positions
+    /// and velocities are multiples of their quanta ([`crate::quantum`]).
+    #[must_use]
+    pub fn with_summation(self, summation: Summation) -> Self {
+        Self { summation, ..self }
     }
 
     /// Applies half kicks, then drift: v += f dt / 2m; x += v dt. Reflects particles at walls. Sets
@@ -109,30 +119,59 @@ impl VelocityVerlet {
     }
 
     fn kick_column(&self, kicks: HalfKicks, velocity: &mut [f64], force: &[f64], species: &[u64]) {
+        match self.summation {
+            Summation::Rounded => self.kick_column_by(kicks, velocity, force, species, |kick| kick),
+            Summation::Exact => {
+                self.kick_column_by(kicks, velocity, force, species, |kick| rounded(kick, VELOCITY_QUANTUM));
+            }
+        }
+    }
+
+    /// Changes velocities by half kicks on which `round` has been called.
+    #[inline(always)]
+    fn kick_column_by(
+        &self,
+        kicks: HalfKicks,
+        velocity: &mut [f64],
+        force: &[f64],
+        species: &[u64],
+        round: impl Fn(f64) -> f64,
+    ) {
         let pairs = velocity.iter_mut().zip(force);
         match self.half_step_per_mass[..] {
             [factor] => self.simd.vectorise(
                 #[inline(always)]
                 || {
                     for (v, f) in pairs {
-                        *v = kicks.kicked(*v, factor * f);
+                        *v = kicks.kicked(*v, round(factor * f));
                     }
                 },
             ),
             ref factors => {
                 for ((v, f), &kind) in pairs.zip(species) {
-                    *v = kicks.kicked(*v, factors[kind as usize] * f);
+                    *v = kicks.kicked(*v, round(factors[kind as usize] * f));
                 }
             }
         }
     }
 
     fn drift_column(&self, position: &mut [f64], velocity: &[f64]) {
+        match self.summation {
+            Summation::Rounded => self.drift_column_by(position, velocity, |path| path),
+            Summation::Exact => {
+                self.drift_column_by(position, velocity, |path| rounded(path, POSITION_QUANTUM));
+            }
+        }
+    }
+
+    /// Changes positions by paths on which `round` has been called.
+    #[inline(always)]
+    fn drift_column_by(&self, position: &mut [f64], velocity: &[f64], round: impl Fn(f64) -> f64) {
         self.simd.vectorise(
             #[inline(always)]
             || {
                 for (x, v) in position.iter_mut().zip(velocity) {
-                    *x += self.timestep * *v;
+                    *x += round(self.timestep * *v);
                 }
             },
         );

@@ -3,7 +3,9 @@
 //! velocity along the axes on which it does not change.
 
 use crate::domain::{Dimension, Domain};
+use crate::force::Summation;
 use crate::particles::Particles;
+use crate::quantum::ENERGY_QUANTUM;
 
 /// Effect of an integrator on the total momentum of a system without walls.
 ///
@@ -78,18 +80,19 @@ impl MotionSums {
     pub const LEN: usize = 5;
 
     /// Adds up the owned particles.
-    pub fn of(particles: &Particles, masses: &[f64]) -> Self {
+    pub fn of(particles: &Particles, masses: &[f64], summation: Summation) -> Self {
         let owned = particles.owned();
         let [vx, vy, vz] = particles.velocity.each_ref().map(|column| &column[..owned]);
         let species = &particles.species[..owned];
         let mut sums = Self::default();
         for i in 0..owned {
             let mass = masses[species[i] as usize];
-            sums.twice_kinetic += mass * (vx[i] * vx[i] + vy[i] * vy[i] + vz[i] * vz[i]);
+            let twice_kinetic = mass * (vx[i] * vx[i] + vy[i] * vy[i] + vz[i] * vz[i]);
+            sums.twice_kinetic += summation.term(twice_kinetic, ENERGY_QUANTUM);
             for (sum, velocity) in sums.momentum.iter_mut().zip([vx[i], vy[i], vz[i]]) {
-                *sum += mass * velocity;
+                *sum += summation.term(mass * velocity, ENERGY_QUANTUM);
             }
-            sums.mass += mass;
+            sums.mass += summation.term(mass, ENERGY_QUANTUM);
         }
         sums
     }
@@ -107,10 +110,16 @@ impl MotionSums {
 }
 
 /// Returns the sum of m (v - drift)^2 over owned particles.
-pub fn twice_kinetic_about(drift: [f64; 3], particles: &Particles, masses: &[f64]) -> f64 {
+pub fn twice_kinetic_about(
+    drift: [f64; 3],
+    particles: &Particles,
+    masses: &[f64],
+    summation: Summation,
+) -> f64 {
     let of = |i: usize| {
         let squares = [0, 1, 2].map(|dim: usize| (particles.velocity[dim][i] - drift[dim]).powi(2));
-        masses[particles.species[i] as usize] * squares.iter().sum::<f64>()
+        let twice_kinetic = masses[particles.species[i] as usize] * squares.iter().sum::<f64>();
+        summation.term(twice_kinetic, ENERGY_QUANTUM)
     };
     (0..particles.owned()).map(of).sum()
 }
@@ -161,22 +170,26 @@ mod tests {
     #[test]
     fn a_drift_is_that_of_the_centre_of_mass_where_momentum_is_conserved() {
         let particles = moving(&[[4.0, 1.0, 2.0], [2.0, 3.0, -6.0]]);
-        let sums = MotionSums::of(&particles, &[2.0]);
+        let sums = MotionSums::of(&particles, &[2.0], Summation::Rounded);
         assert_eq!(sums.to_array(), [140.0, 12.0, 8.0, -8.0, 4.0]);
         assert_eq!(ConservedMomentum([true, false, true]).drift(&sums), [3.0, 0.0, -2.0]);
         assert_eq!(ConservedMomentum([false; 3]).drift(&sums), [0.0; 3]);
-        assert_eq!(twice_kinetic_about([3.0, 2.0, -2.0], &particles, &[2.0]), 72.0);
+        assert_eq!(twice_kinetic_about([3.0, 2.0, -2.0], &particles, &[2.0], Summation::Rounded), 72.0);
     }
 
     #[test]
     fn rounding_is_no_drift() {
         for (drift, is_one) in [(1e-17, false), (1e-7, false), (3e-6, true)] {
-            let sums = MotionSums::of(&moving(&[[1.0 + drift, 0.0, 0.0], [-1.0 + drift, 0.0, 0.0]]), &[1.0]);
+            let sums = MotionSums::of(
+                &moving(&[[1.0 + drift, 0.0, 0.0], [-1.0 + drift, 0.0, 0.0]]),
+                &[1.0],
+                Summation::Rounded,
+            );
             let found = ConservedMomentum([true; 3]).drift(&sums);
             assert_eq!(found != [0.0; 3], is_one, "{drift}: {found:?}");
         }
         assert_eq!(ConservedMomentum([true; 3]).drift(&MotionSums::default()), [0.0; 3]);
-        let sums = MotionSums::of(&moving(&[[3.0, 1e-16, 0.0], [4.0, 0.0, 0.0]]), &[1.0]);
+        let sums = MotionSums::of(&moving(&[[3.0, 1e-16, 0.0], [4.0, 0.0, 0.0]]), &[1.0], Summation::Rounded);
         assert_eq!(ConservedMomentum([true; 3]).drift(&sums), [3.5, 0.0, 0.0], "by component");
     }
 }

@@ -2,10 +2,11 @@
 //! `units lj`).
 
 use crate::domain::Domain;
-use crate::force::PairSums;
+use crate::force::{PairSums, Summation};
 use crate::momentum::{ConservedMomentum, MotionSums};
 use crate::particles::Particles;
 use crate::potential::Tail;
+use crate::quantum::ENERGY_QUANTUM;
 use crate::tensor::SymmetricTensor;
 
 /// Sums over the particles of one rank or of all ranks.
@@ -55,11 +56,16 @@ pub struct Observables {
 
 /// Returns the sum of m v^2 over owned particles.
 pub fn twice_kinetic_energy(particles: &Particles, masses: &[f64]) -> f64 {
-    MotionSums::of(particles, masses).twice_kinetic
+    MotionSums::of(particles, masses, Summation::Rounded).twice_kinetic
 }
 
 /// Returns the sum of m (v - drift) (v - drift) over owned particles.
-pub fn momentum_flux(drift: [f64; 3], particles: &Particles, masses: &[f64]) -> SymmetricTensor {
+pub fn momentum_flux(
+    drift: [f64; 3],
+    particles: &Particles,
+    masses: &[f64],
+    summation: Summation,
+) -> SymmetricTensor {
     let owned = particles.owned();
     let [vx, vy, vz] = particles.velocity.each_ref().map(|column| &column[..owned]);
     let species = &particles.species[..owned];
@@ -67,7 +73,8 @@ pub fn momentum_flux(drift: [f64; 3], particles: &Particles, masses: &[f64]) -> 
     for i in 0..owned {
         let velocity = [vx[i] - drift[0], vy[i] - drift[1], vz[i] - drift[2]];
         let mass = masses[species[i] as usize];
-        flux += SymmetricTensor::product(velocity.map(|v| mass * v), velocity);
+        let SymmetricTensor(terms) = SymmetricTensor::product(velocity.map(|v| mass * v), velocity);
+        flux += SymmetricTensor(terms.map(|term| summation.term(term, ENERGY_QUANTUM)));
     }
     flux
 }

@@ -12,6 +12,7 @@
 
 use crate::aligned::{Column, LINE, Place, Storage};
 use crate::fields::{BuiltIn, Field, FieldSpec, ImageCounts, OnGhosts, OnMigration};
+use crate::quantum::{POSITION_QUANTUM, VELOCITY_QUANTUM, rounded};
 use crate::threads::Threads;
 use bytemuck::TransparentWrapper;
 use std::slice;
@@ -332,6 +333,18 @@ impl Particles {
                 column.iter_mut().for_each(|value| *value = origin + (*value - origin) * factor);
             }
         });
+    }
+
+    /// Rounds positions and velocities of owned particles to multiples of their quanta
+    /// ([`crate::quantum`]).
+    pub fn round_to_quanta(&mut self) {
+        let owned = self.owned;
+        let rounding = [(&mut self.position, POSITION_QUANTUM), (&mut self.velocity, VELOCITY_QUANTUM)];
+        for (columns, quantum) in rounding {
+            for column in columns {
+                column[..owned].iter_mut().for_each(|number| *number = rounded(*number, quantum));
+            }
+        }
     }
 
     /// Multiplies each velocity component of the owned particles by its factor.

@@ -5,6 +5,8 @@
 //! E(r) = epsilon [2/15 (sigma/r)^9 - (sigma/r)^3] - E(cutoff), where r is the distance from the
 //! face. The force is zero beyond the cutoff.
 
+use md_core::force::Summation;
+use md_core::quantum::{ENERGY_QUANTUM, FORCE_QUANTUM};
 use md_core::{Domain, PairSums, Particles};
 
 /// One of two opposite faces.
@@ -68,7 +70,7 @@ impl SolidWall {
     /// Adds the wall's forces on owned particles. Returns their energy, and force times distance
     /// from the face as their virial, so that the normal pressure of the whole box is the mean
     /// force on the wall per area.
-    pub fn add_forces(&self, particles: &mut Particles, domain: &Domain) -> PairSums {
+    pub fn add_forces(&self, particles: &mut Particles, domain: &Domain, summation: Summation) -> PairSums {
         let (axis, owned) = (self.axis, particles.owned());
         let (mut sums, inwards) = (PairSums::default(), self.inwards());
         let position = &particles.position[axis][..owned];
@@ -76,9 +78,9 @@ impl SolidWall {
             let distance = self.distance(*x, domain);
             if distance < self.cutoff {
                 let (energy, force) = self.energy_and_force(distance);
-                *total += inwards * force;
-                sums.energy += energy;
-                sums.virial.0[axis] += force * distance;
+                *total += inwards * summation.term(force, FORCE_QUANTUM);
+                sums.energy += summation.term(energy, ENERGY_QUANTUM);
+                sums.virial.0[axis] += summation.term(force * distance, ENERGY_QUANTUM);
             }
         }
         sums

@@ -120,8 +120,8 @@ pub use lbm::{
 pub use md_lab::name_of;
 pub use neighbor::{Neighbor, Rebuild, Shape, Skin};
 pub use output::analysis::{
-    ANALYSES, Analyses, AnalysisKeys, AnalysisKind, Averages, CentreOfMass, Msd, Profile, Quantity, Rdf,
-    SurfaceTension, Vacf, Viscosity,
+    ANALYSES, Analyses, AnalysisKeys, AnalysisKind, Averages, CentreOfMass, Hash, Msd, Profile, Quantity,
+    Rdf, SurfaceTension, Vacf, Viscosity,
 };
 pub use output::trajectory::{Positions, Trajectory, TrajectoryColumn, TrajectoryPrecision};
 pub use output::trajectory_format::{Compressible, Compression, FormatProperties, TrajectoryFormat};

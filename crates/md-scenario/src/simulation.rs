@@ -29,6 +29,11 @@ pub struct Simulation {
     /// Number of time steps.
     #[schemars(range(min = 1), extend("$comment" = NO_STEPS))]
     pub steps: u64,
+    /// Whether a run has the same bits on any number of ranks and threads, with any division, shell
+    /// and transport, and on any CPU with AVX2. Positions, velocities, forces and energies are then
+    /// multiples of small quanta, of which sums are exact.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reproducible: bool,
     /// Seed of all random numbers.
     #[serde(default)]
     pub seed: u64,

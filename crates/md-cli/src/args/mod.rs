@@ -214,6 +214,13 @@ pub struct RunArgs {
     /// (balance weights `time`)
     #[arg(long, value_name = "FILE")]
     pub replay: Option<PathBuf>,
+    /// Run backwards in time, which undoes the steps of an earlier run to the last bit
+    /// (simulation.reproducible, integrator velocity-verlet)
+    #[arg(long)]
+    pub reverse: bool,
+    /// Compare hash.csv with that of another run, at the end: exit code 1 if a hash differs
+    #[arg(long, value_name = "FILE")]
+    pub verify_hash: Option<PathBuf>,
     /// Resume from a checkpoint, or from the newest in a folder
     #[arg(long, value_name = "FILE|DIR")]
     pub resume: Option<PathBuf>,

@@ -304,6 +304,7 @@ fn facts(world: &dyn World, simulation: &Simulation, scenario: &Scenario, summar
         computed_pairs_per_atom: sums.pairs.computed_pairs / sums.atoms,
         warnings,
         box_changes,
+        integrity_checks: simulation.integrity_checks(),
         neighborhood,
         lists: simulation.setup().config.neighbor,
         inner_skin: simulation.inner_skin(),

@@ -80,6 +80,7 @@ pub(super) fn facts() -> RunFacts {
         energy_drift_per_atom: -0.0089259,
         energy,
         box_changes: BoxReport::default(),
+        integrity_checks: 0,
         balance: BalanceReport::default(),
         warnings: Vec::new(),
         warned: Vec::new(),

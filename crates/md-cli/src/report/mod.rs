@@ -52,6 +52,8 @@ pub struct RunFacts {
     pub energy: EnergyReport,
     /// Changes of the box by a barostat.
     pub box_changes: BoxReport,
+    /// Checks that the sum of all forces is exactly zero, in a reproducible run.
+    pub integrity_checks: u64,
     /// Balancing of the work.
     pub balance: BalanceReport,
     /// Reasons to doubt the results, in words.

@@ -191,6 +191,9 @@ impl Summary<'_> {
             map.serialize_entry("box_changes", &changes)?;
             map.serialize_entry("limited_box_changes", &limited)?;
         }
+        if self.facts.integrity_checks > 0 {
+            map.serialize_entry("integrity", &json!({ "checks": self.facts.integrity_checks }))?;
+        }
         let EnergyReport { largest_change, mean_kinetic, .. } = self.facts.energy;
         map.serialize_entry("largest_energy_change_per_atom", &largest_change)?;
         map.serialize_entry("mean_kinetic_per_atom", &mean_kinetic)?;

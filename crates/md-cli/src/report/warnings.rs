@@ -157,7 +157,7 @@ fn standstill(report: &EnergyReport, setup: &Setup, units: Units) -> Option<Stri
     let farthest = ends.map(f64::abs).fold(0.0, f64::max);
     // Particles at rest do not become faster than this while the forces stay as they are.
     let speed = (2.0 * mean_kinetic / lightest).sqrt().max(first_force / lightest * time);
-    let (step, rounding) = (config.timestep * speed, f64::EPSILON * farthest);
+    let (step, rounding) = (config.timestep.abs() * speed, f64::EPSILON * farthest);
     let has_speed = mean_kinetic > ROUNDING * units.energy;
     let should_move = time > 0.0 && (has_speed || first_force > ROUNDING * units.force);
     (should_move && step < rounding).then(|| {

@@ -84,6 +84,11 @@ pub(super) fn located(
             "`neighbor.precision = \"mixed\"` cannot hold the pair forces of this potential".to_owned(),
             "units in which its parameters are not far from 1, or precision `double`",
         ),
+        EngineError::NotReproducible(needed) => at(
+            "simulation.reproducible",
+            format!("`simulation.reproducible = true` needs {needed}"),
+            "change that setting, or leave `simulation.reproducible` out",
+        ),
         EngineError::BoxTooLarge(message) => {
             at(scenario.system.size_key(), message.clone(), "a smaller box, nearer to the origin")
         }

@@ -61,7 +61,7 @@ pub(super) fn at_first(neighbor: &Neighbor, cutoff: f64) -> NeighborConfig {
         Some(steps) => RebuildPolicy::Every(steps),
         None => RebuildPolicy::Displacement,
     };
-    NeighborConfig { method, skin, rebuild, precision, tolerated: None }
+    NeighborConfig { method, skin, rebuild, precision, ..NeighborConfig::default() }
 }
 
 /// Chooses the skin and the interval that the scenario leaves to the program, from the highest

@@ -60,18 +60,22 @@ pub(super) enum LoopKind {
 impl LoopKind {
     /// Returns the source of constants for a number of species.
     pub(super) const fn constants(self, species: usize, vectors: Vectors) -> ConstantSource {
-        use ArithmeticKind::{Double, Quads};
+        use ArithmeticKind::{Double, Quads, Reproducible};
         match (species, self, vectors) {
             (1, ..) => ConstantSource::Registers,
-            (2..=FEW, Self::Cells | Self::Clusters(Double | Quads), Vectors::Long) => ConstantSource::Row,
-            (2..=MOST_IN_A_ROW, Self::Clusters(Double | Quads), Vectors::Long) => ConstantSource::WideRow,
+            (2..=FEW, Self::Cells | Self::Clusters(Double | Reproducible | Quads), Vectors::Long) => {
+                ConstantSource::Row
+            }
+            (2..=MOST_IN_A_ROW, Self::Clusters(Double | Reproducible | Quads), Vectors::Long) => {
+                ConstantSource::WideRow
+            }
             _ => ConstantSource::Memory,
         }
     }
 
     /// Returns whether the loop is ever run with a kernel.
     pub(super) const fn runs(self, kernel: ConstantSource, vectors: Vectors) -> bool {
-        use ArithmeticKind::{Double, Quads};
+        use ArithmeticKind::{Double, Quads, Reproducible};
         let is_scalar = matches!(vectors, Vectors::Scalar);
         let is_long = matches!(vectors, Vectors::Long);
         let has_quads = matches!(self, Self::Clusters(Quads));
@@ -82,8 +86,12 @@ impl LoopKind {
         match kernel {
             ConstantSource::Terms => true,
             ConstantSource::Own | ConstantSource::Registers => !is_scalar,
-            ConstantSource::Row => is_long && matches!(self, Self::Cells | Self::Clusters(Double | Quads)),
-            ConstantSource::WideRow => is_long && matches!(self, Self::Clusters(Double | Quads)),
+            ConstantSource::Row => {
+                is_long && matches!(self, Self::Cells | Self::Clusters(Double | Reproducible | Quads))
+            }
+            ConstantSource::WideRow => {
+                is_long && matches!(self, Self::Clusters(Double | Reproducible | Quads))
+            }
             // Particles of an i-cluster are of several species only if all constants fit into a row.
             ConstantSource::Memory => !is_scalar && !has_quads,
         }

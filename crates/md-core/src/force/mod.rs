@@ -29,8 +29,9 @@ use crate::cells::LocalCells;
 use crate::grid::CellGrid;
 use crate::halo::HaloPlan;
 use crate::particles::Particles;
+use crate::quantum::rounded;
 use crate::shell::ForceReturn;
-use crate::simd::{ArithmeticKind, Double, Quads, SimdLevel, Single};
+use crate::simd::{ArithmeticKind, Double, Quads, Reproducible, SimdLevel, Single};
 use crate::tensor::SymmetricTensor;
 use crate::threads::Threads;
 use loop_kind::{LoopKind, Vectors};
@@ -103,6 +104,29 @@ pub enum Precision {
     Mixed,
 }
 
+/// How the terms of forces and energies are added up.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Summation {
+    /// In floating point. The last digits depend on the order of the terms.
+    #[default]
+    Rounded,
+    /// Exactly, after each term is rounded to a multiple of a quantum. The sums are the same
+    /// whatever the order, and so on any number of ranks and threads.
+    Exact,
+}
+
+impl Summation {
+    /// Returns a term in the form in which it is added to a sum: rounded to a multiple of `quantum`
+    /// if sums are exact.
+    #[inline(always)]
+    pub fn term(self, term: f64, quantum: f64) -> f64 {
+        match self {
+            Self::Rounded => term,
+            Self::Exact => rounded(term, quantum),
+        }
+    }
+}
+
 /// Method of finding the pairs within the cutoff.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -133,7 +157,7 @@ impl MethodKind {
 /// the force is 24 epsilon / sigma:
 ///
 /// ```
-/// use md_core::force::{MethodKind, PairWork, Precision, System};
+/// use md_core::force::{MethodKind, PairWork, Precision, Summation, System};
 /// use md_core::potential::{LennardJones, Mixing, PotentialError, Shift, Well};
 /// use md_core::{Boundary, CellGrid, Dimension, Domain, Evaluation, ExchangePattern, HaloPlan};
 /// use md_core::{LocalCells, Method, Particle, Particles, Partition, Shell, SimdLevel, Threads};
@@ -158,7 +182,7 @@ impl MethodKind {
 /// let (potential, simd) = (&potential, SimdLevel::detect());
 /// let (grid, plan, pairs, cells, threads) = (&grid, &plan, &pairs, &cells, &threads);
 /// let system = System { grid, potential, plan, pairs, cells, simd, threads };
-/// let mut method = Method::new(MethodKind::Clusters, 0.3, Precision::Double);
+/// let mut method = Method::new(MethodKind::Clusters, 0.3, Precision::Double, Summation::Rounded);
 /// method.rebuild(system, &particles);
 /// let sums = method.add_all_forces(system, &mut particles, Evaluation::WithEnergyAndVirial);
 /// assert!(sums.energy.abs() < 1e-12 && (sums.virial.trace() - 24.0).abs() < 1e-12);
@@ -253,6 +277,7 @@ pub struct PairLoop<'a> {
 enum Sweep<'a> {
     Cells(cells::Task<'a>),
     Double(clusters::Task<'a, Double>),
+    Reproducible(clusters::Task<'a, Reproducible>),
     Single(clusters::Task<'a, Single>),
     Quads(clusters::Task<'a, Quads>),
 }
@@ -263,6 +288,7 @@ impl PairLoop<'_> {
         let kind = match &self.sweep {
             Sweep::Cells(_) => LoopKind::Cells,
             Sweep::Double(_) => LoopKind::Clusters(ArithmeticKind::Double),
+            Sweep::Reproducible(_) => LoopKind::Clusters(ArithmeticKind::Reproducible),
             Sweep::Single(_) => LoopKind::Clusters(ArithmeticKind::Single),
             Sweep::Quads(_) => LoopKind::Clusters(ArithmeticKind::Quads),
         };
@@ -289,6 +315,7 @@ impl Sweep<'_> {
         match self {
             Self::Cells(task) => task.run(level, kernel),
             Self::Double(task) => task.run(level, kernel),
+            Self::Reproducible(task) => task.run(level, kernel),
             Self::Single(task) => task.run(level, kernel),
             Self::Quads(task) => task.run(level, kernel),
         }
@@ -298,11 +325,11 @@ impl Sweep<'_> {
 impl Method {
     /// Creates a method before its first rebuild. Its lists will be valid for displacements up to
     /// half the skin.
-    pub fn new(kind: MethodKind, skin: f64, precision: Precision) -> Self {
+    pub fn new(kind: MethodKind, skin: f64, precision: Precision, summation: Summation) -> Self {
         match kind {
             MethodKind::DirectSum => Self::DirectSum,
             MethodKind::Cells => Self::Cells(CellWork::default()),
-            MethodKind::Clusters => Self::Clusters(Box::new(ClusterWork::new(skin, precision))),
+            MethodKind::Clusters => Self::Clusters(Box::new(ClusterWork::new(skin, precision, summation))),
         }
     }
 

@@ -1,8 +1,25 @@
 //! The virial of a vector of pairs, which both SIMD loops add up on request.
 
+use crate::quantum::ENERGY_QUANTUM;
 use crate::simd::Arithmetic;
 use crate::tensor::SymmetricTensor;
 use pulp::Simd;
+
+/// Returns a b + sum. If sums are exact, the product is rounded to a multiple of `quantum`.
+#[inline(always)]
+pub(super) fn add_product<S: Simd, P: Arithmetic>(
+    simd: S,
+    a: P::Lanes<S>,
+    b: P::Lanes<S>,
+    sum: P::Lanes<S>,
+    quantum: f64,
+) -> P::Lanes<S> {
+    if P::EXACT_SUMS {
+        P::add(simd, sum, P::rounded_product(simd, a, b, quantum))
+    } else {
+        P::mul_add(simd, a, b, sum)
+    }
+}
 
 /// Adds the virial of a vector of pairs, component by component. The force in masked lanes is zero.
 /// The force is multiplied first, so that meaningless distances in these lanes have no effect.
@@ -16,11 +33,12 @@ pub(super) fn add_virial<S: Simd, P: Arithmetic>(
     let fx = P::mul(simd, force_over_r, dx);
     let fy = P::mul(simd, force_over_r, dy);
     let fz = P::mul(simd, force_over_r, dz);
+    let add = |sum: &mut P::Lanes<S>, f, d| *sum = add_product::<S, P>(simd, f, d, *sum, ENERGY_QUANTUM);
     let [xx, yy, zz, xy, xz, yz] = sums;
-    *xx = P::mul_add(simd, fx, dx, *xx);
-    *yy = P::mul_add(simd, fy, dy, *yy);
-    *zz = P::mul_add(simd, fz, dz, *zz);
-    *xy = P::mul_add(simd, fx, dy, *xy);
-    *xz = P::mul_add(simd, fx, dz, *xz);
-    *yz = P::mul_add(simd, fy, dz, *yz);
+    add(xx, fx, dx);
+    add(yy, fy, dy);
+    add(zz, fz, dz);
+    add(xy, fx, dy);
+    add(xz, fx, dz);
+    add(yz, fy, dz);
 }

@@ -13,8 +13,10 @@
 
 use super::{HalfKicks, VelocityVerlet};
 use crate::domain::Domain;
+use crate::force::Summation;
 use crate::noise::{self, NoiseKey, NormalBlock};
 use crate::particles::Particles;
+use crate::quantum::{ENERGY_QUANTUM, POSITION_QUANTUM, rounded};
 use crate::threads::Threads;
 
 /// The loops of Langevin dynamics with their constant parameters.
@@ -85,7 +87,15 @@ impl LangevinDynamics {
                     self.verlet.kick_column(kicks, velocity, force, species);
                     force.fill(0.0);
                     let position = &mut position[dim][block.clone()];
-                    heat += self.push_column(&push, position, velocity, &normals.0[dim], species);
+                    heat += match self.verlet.summation {
+                        Summation::Rounded => {
+                            self.push_column(&push, position, velocity, &normals.0[dim], species, |path| path)
+                        }
+                        Summation::Exact => {
+                            let round = |path| rounded(path, POSITION_QUANTUM);
+                            self.push_column(&push, position, velocity, &normals.0[dim], species, round)
+                        }
+                    };
                 }
                 force[dimensions..].iter_mut().for_each(|column| column[block.clone()].fill(0.0));
             }
@@ -98,7 +108,9 @@ impl LangevinDynamics {
         heat
     }
 
-    /// Applies drift, push and drift, and returns the heat.
+    /// Applies drift, push and drift, with paths on which `round` has been called, and returns the
+    /// heat.
+    #[inline(always)]
     fn push_column(
         &self,
         push: &Push,
@@ -106,6 +118,7 @@ impl LangevinDynamics {
         velocity: &mut [f64],
         normals: &[f32],
         species: &[u64],
+        round: impl Fn(f64) -> f64,
     ) -> f64 {
         /// Number of separate partial sums, so that the sum is vectorised.
         const LANES: usize = 8;
@@ -116,21 +129,21 @@ impl LangevinDynamics {
                 #[inline(always)]
                 || {
                     for (((position, velocity), &normal), gain) in moved {
-                        *gain = mass * push.particle(position, velocity, spread * f64::from(normal));
+                        *gain = mass * push.particle(position, velocity, spread * f64::from(normal), &round);
                     }
                 },
             ),
             (spreads, masses) => {
                 for ((((position, velocity), &normal), gain), &kind) in moved.zip(species) {
                     let push_by = spreads[kind as usize] * f64::from(normal);
-                    *gain = masses[kind as usize] * push.particle(position, velocity, push_by);
+                    *gain = masses[kind as usize] * push.particle(position, velocity, push_by, &round);
                 }
             }
         }
         let mut sums = [0.0; LANES];
         for gains in gains.as_chunks::<LANES>().0 {
             for (sum, gain) in sums.iter_mut().zip(gains) {
-                *sum += gain;
+                *sum += self.verlet.summation.term(*gain, ENERGY_QUANTUM);
             }
         }
         0.5 * sums.iter().sum::<f64>()
@@ -140,10 +153,10 @@ impl LangevinDynamics {
 impl Push<'_> {
     /// Applies drift, push and drift to one particle. Returns the increase of its squared velocity.
     #[inline(always)]
-    fn particle(&self, position: &mut f64, velocity: &mut f64, push: f64) -> f64 {
+    fn particle(&self, position: &mut f64, velocity: &mut f64, push: f64, round: impl Fn(f64) -> f64) -> f64 {
         let before = *velocity;
         let after = self.decay * before + push;
-        *position += self.half_step * (before + after);
+        *position += round(self.half_step * (before + after));
         *velocity = after;
         after * after - before * before
     }

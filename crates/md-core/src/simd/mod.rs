@@ -13,7 +13,9 @@ mod registers;
 pub(crate) use registers::Pipeline;
 pub use registers::{Few, LevelKernel, Many, Registers};
 
-pub use arithmetic::{Arithmetic, ArithmeticKind, ClusterForces, Double, Quads, Single};
+pub use arithmetic::{
+    Arithmetic, ArithmeticKind, ClusterForces, Double, DoubleWith, Quads, Reproducible, Single,
+};
 pub(crate) use arithmetic::{BySpecies, MOST_I_PARTICLES, MOST_IN_A_ROW, is_fused, less_in, pack};
 pub use cpu::Inversion;
 
@@ -56,6 +58,11 @@ impl SimdLevel {
     /// Returns the levels of this CPU, from narrow to wide.
     pub fn available() -> impl DoubleEndedIterator<Item = Self> {
         Self::ALL.iter().copied().filter(|level| level.is_available())
+    }
+
+    /// Returns whether a b + c is one operation with one rounding.
+    pub fn has_fused_multiply_add(self) -> bool {
+        !matches!(self, Self::Baseline | Self::Sse4)
     }
 
     /// Returns the widest level of this CPU.

@@ -2,7 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "helpers of tests")]
 
-use md_core::force::{CellWork, ClusterWork, PairWork, Precision, System};
+use md_core::force::{CellWork, ClusterWork, PairWork, Precision, Summation, System};
 use md_core::grid::most_cells;
 use md_core::lattice::{Lattice, LatticeKind};
 use md_core::partition::Rect;
@@ -26,7 +26,8 @@ struct Forces {
 pub(crate) fn assert_methods_agree(potential: &dyn PairPotential) {
     let reference = forces(potential, Method::DirectSum, SimdLevel::Baseline);
     assert!(reference.sums.useful_pairs > 1000.0);
-    let clusters = |precision| Method::Clusters(Box::new(ClusterWork::new(SKIN, precision)));
+    let clusters =
+        |precision| Method::Clusters(Box::new(ClusterWork::new(SKIN, precision, Summation::Rounded)));
     for level in SimdLevel::available() {
         let [double, mixed] = [(Precision::Double, 1e-12), (Precision::Mixed, 2e-5)];
         assert_close(&forces(potential, Method::Cells(CellWork::default()), level), &reference, double.1);

@@ -2,10 +2,12 @@
 
 mod check;
 pub(crate) mod placement;
+mod reproducible;
 mod source;
 
 use std::ops::Range;
 
+use md_core::force::Summation;
 use md_core::{Boundary, Dimension, Domain};
 
 use crate::forces::Forces;
@@ -133,6 +135,10 @@ impl Config {
             ParticleSource::Gas(gas) => ([0.0; 3], gas.lengths),
             ParticleSource::List { origin, lengths, .. } => (*origin, *lengths),
         };
-        Domain { dimension: self.dimension, origin, lengths, boundary: self.boundary }
+        let domain = Domain { dimension: self.dimension, origin, lengths, boundary: self.boundary };
+        match self.neighbor.summation {
+            Summation::Rounded => domain,
+            Summation::Exact => domain.in_quanta(),
+        }
     }
 }

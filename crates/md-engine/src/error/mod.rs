@@ -27,6 +27,12 @@ pub enum EngineError {
     /// Pairs in f32 would lose digits.
     #[error("mixed precision would lose digits: {0}")]
     MixedPrecision(String),
+    /// A setting with which the bits of a run depend on ranks, threads or the instruction set.
+    #[error("a reproducible run needs {0}")]
+    NotReproducible(String),
+    /// A setting with which the steps of a run cannot be undone.
+    #[error("a run backwards in time needs {0}")]
+    NotReversible(&'static str),
     /// The potential's numbers are too large or too small for f32.
     #[error("mixed precision cannot hold the pair forces of this potential")]
     SinglePrecision,
@@ -107,6 +113,32 @@ pub enum EngineError {
         "{0:?} cannot be exchanged: only fields of real numbers that ghosts have can, and positions only gathered"
     )]
     Exchange(Vec<&'static str>),
+    /// A sum that has become too large to be exact, see [`md_core::quantum`].
+    #[error(
+        "step {step}: {what} is {size:e}, and a reproducible run can add up only what is below {most:e}; particles overlap, \
+         or units are needed in which it is smaller"
+    )]
+    Inexact {
+        /// Step.
+        step: u64,
+        /// What was added up.
+        what: &'static str,
+        /// Its size.
+        size: f64,
+        /// Limit.
+        most: f64,
+    },
+    /// A sum of forces that contradicts Newton's third law in a run with exact sums.
+    #[error(
+        "step {step}: the forces of all particles add up to {sum:?}, not to zero: a bit has changed in a force, a message or a \
+         sum; the machine may be faulty"
+    )]
+    Integrity {
+        /// Step.
+        step: u64,
+        /// Sum of all forces.
+        sum: [f64; 3],
+    },
     /// Particle whose owner is not a neighbour: a bug or invalid input.
     #[error("particle {0} at {1:?} belongs to a rank that is no neighbour")]
     Stray(u64, [f64; 3]),
@@ -215,6 +247,8 @@ impl EngineError {
             | Self::Grid(_)
             | Self::MixedPrecision(_)
             | Self::SinglePrecision
+            | Self::NotReproducible(_)
+            | Self::NotReversible(_)
             | Self::Config(_)
             | Self::Integrator(_)
             | Self::BoxTooLarge(_)
@@ -223,6 +257,7 @@ impl EngineError {
             | Self::Mass { .. }
             | Self::Temperature { .. }
             | Self::Drift { .. }
+            | Self::Integrity { .. }
             | Self::Box { .. }
             | Self::Exchange(_)
             | Self::Lost { .. }
@@ -233,6 +268,7 @@ impl EngineError {
             | Self::NotFinite { .. }
             | Self::WrongCount { .. } => Scope::AllRanks,
             Self::Threads(_)
+            | Self::Inexact { .. }
             | Self::OutOfMemory(_)
             | Self::NoRoom { .. }
             | Self::Communication(_)

@@ -1,6 +1,6 @@
 //! Data for a force computation, and the exchanges that it may start.
 
-use md_core::force::{PairWork, System};
+use md_core::force::{PairWork, Summation, System};
 use md_core::halo::Images;
 use md_core::potential::PairPotential;
 use md_core::{CellGrid, Domain, Field, HaloPlan, LocalCells, Particles, SimdLevel, Threads};
@@ -39,6 +39,8 @@ pub struct ForceContext<'a, 'w> {
     pub threads: &'a Threads,
     /// Instruction set of the kernels.
     pub simd: SimdLevel,
+    /// How forces and energies are added up.
+    pub summation: Summation,
     pub(crate) halo: &'a mut Halo<'w>,
     pub(crate) clock: &'a mut PhaseClock,
     pub(crate) ghosts: GhostPositions,

@@ -15,6 +15,16 @@
 //! [`ForceContext::gather`] and [`ForceContext::scatter_add`]: the embedded-atom method returns
 //! electron densities to their owners, and sends derivatives of the embedding energy to ghosts
 //! (`sutton_chen.rs`).
+//!
+//! In a reproducible run ([`ForceContext::summation`] is [`Summation::Exact`]), positions are
+//! multiples of [`POSITION_QUANTUM`], and differences of coordinates are exact. A force keeps the
+//! bits independent of ranks if it is a function of such differences and adds only terms that have
+//! passed through [`Summation::term`], with sizes below [`LARGEST_FORCE`].
+//!
+//! [`POSITION_QUANTUM`]: md_core::quantum::POSITION_QUANTUM
+//! [`LARGEST_FORCE`]: md_core::quantum::LARGEST_FORCE
+//! [`Summation::Exact`]: md_core::force::Summation::Exact
+//! [`Summation::term`]: md_core::force::Summation::term
 
 use std::fmt;
 

@@ -30,9 +30,9 @@ impl PairForces {
         neighbor: NeighborConfig,
         parallel: &ParallelConfig,
     ) -> Self {
-        let NeighborConfig { method, skin, precision, .. } = neighbor;
+        let NeighborConfig { method, skin, precision, summation, .. } = neighbor;
         let ParallelConfig { overlap, second_share, .. } = *parallel;
-        Self { potential, method: Method::new(method, skin, precision), overlap, second_share }
+        Self { potential, method: Method::new(method, skin, precision, summation), overlap, second_share }
     }
 
     pub(super) fn potential(&self) -> &dyn PairPotential {

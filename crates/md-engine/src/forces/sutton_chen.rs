@@ -15,7 +15,7 @@
 //! Pairs are taken from a plain list that holds until the next rebuild, in one loop on one thread,
 //! between the messages.
 
-use md_core::force::{Newton, Pair, PairTerm, Precision};
+use md_core::force::{Newton, Pair, PairTerm, Precision, Summation};
 use md_core::potential::Shift;
 use md_core::{Evaluation, Field, FieldSpec, OnGhosts, OnMigration, PairSums, Particles, SymmetricTensor};
 
@@ -73,6 +73,9 @@ impl ForceModel for SuttonChen {
                 let what = format!("`{name}` of `sutton-chen` is {value}, not a positive number");
                 return Err(EngineError::Config(what));
             }
+        }
+        if neighbor.summation == Summation::Exact {
+            return Err(EngineError::NotReproducible("forces of another kind than `sutton-chen`".to_owned()));
         }
         let problem = match () {
             () if neighbor.precision == Precision::Mixed => "they have no mixed precision",

@@ -33,7 +33,9 @@ impl Force for SolidWall {
         context: &mut ForceContext,
         _: Evaluation,
     ) -> Result<PairSums, EngineError> {
-        Ok(context.compute(|context| SolidWall::add_forces(self, context.particles, context.domain)))
+        Ok(context.compute(|context| {
+            SolidWall::add_forces(self, context.particles, context.domain, context.summation)
+        }))
     }
 }
 

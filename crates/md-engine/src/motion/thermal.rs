@@ -2,6 +2,7 @@
 //! velocity of the whole system, if that is conserved.
 
 use md_comm::World;
+use md_core::force::Summation;
 use md_core::momentum::{MotionSums, twice_kinetic_about};
 use md_core::{ConservedMomentum, Particles};
 
@@ -22,19 +23,20 @@ impl Thermal {
         particles: &Particles,
         masses: &[f64],
         conserved: ConservedMomentum,
+        summation: Summation,
         world: &dyn World,
     ) -> Result<Self, EngineError> {
         /// Fraction of the total kinetic energy that is only the rounding error of a common
         /// velocity of all particles.
         const ROUNDING: f64 = 1e-20;
-        let mut values = MotionSums::of(particles, masses).to_array();
+        let mut values = MotionSums::of(particles, masses, summation).to_array();
         world.sum(&mut values)?;
         let sums = MotionSums::from_array(values);
         let drift = conserved.drift(&sums);
         if drift == [0.0; 3] {
             return Ok(Self { drift, twice_kinetic: sums.twice_kinetic });
         }
-        let mut about = [twice_kinetic_about(drift, particles, masses)];
+        let mut about = [twice_kinetic_about(drift, particles, masses, summation)];
         world.sum(&mut about)?;
         let [twice_kinetic] = about.map(|sum| if sum > ROUNDING * sums.twice_kinetic { sum } else { 0.0 });
         Ok(Self { drift, twice_kinetic })

@@ -1,6 +1,6 @@
 //! Search for pairs.
 
-use md_core::force::{MethodKind, Precision};
+use md_core::force::{MethodKind, Precision, Summation};
 use md_core::rebuild::RebuildPolicy;
 
 /// Search for pairs within the cutoff, and its frequency.
@@ -14,6 +14,8 @@ pub struct NeighborConfig {
     pub rebuild: RebuildPolicy,
     /// Precision of the pair arithmetic.
     pub precision: Precision,
+    /// How forces and energies are added up.
+    pub summation: Summation,
     /// Missed pairs to which the user has agreed.
     pub tolerated: Option<ToleratedDrift>,
 }
@@ -35,6 +37,7 @@ impl Default for NeighborConfig {
             skin: 0.3,
             rebuild: RebuildPolicy::Displacement,
             precision: Precision::Double,
+            summation: Summation::Rounded,
             tolerated: None,
         }
     }

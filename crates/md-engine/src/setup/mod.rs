@@ -45,12 +45,24 @@ impl Setup {
             SimdChoice::Named(level) => level,
             SimdChoice::Cpu | SimdChoice::Measured => method.best_simd(),
         };
+        config.check_reproducible(simd)?;
         protocol.check_rows(&division.grid, ranks)?;
         let setup = Self { domain, division, simd, config, ranks };
         setup.check_cells(&setup.division.grid, cutoff)?;
         let Config { forces, neighbor, parallel, .. } = &setup.config;
         forces.models().try_for_each(|model| model.check(neighbor, parallel))?;
         Ok(setup)
+    }
+
+    /// Returns the setup of a run that goes backwards in time: it undoes the steps of a run with the
+    /// present setup to the last bit.
+    ///
+    /// # Errors
+    /// [`EngineError::NotReversible`]
+    pub fn backwards(mut self) -> Result<Self, EngineError> {
+        self.config.check_reversible()?;
+        self.config.timestep = -self.config.timestep;
+        Ok(self)
     }
 
     /// Returns the setup in another box, with a new division.
@@ -126,7 +138,7 @@ impl Setup {
 
     /// Returns the system for which integrators and barostats are built.
     pub(crate) fn system(&self) -> System<'_> {
-        let Config { masses, timestep, schedule, seed, .. } = &self.config;
+        let Config { masses, timestep, schedule, seed, neighbor, .. } = &self.config;
         System {
             domain: &self.domain,
             masses,
@@ -134,6 +146,7 @@ impl Setup {
             timestep: *timestep,
             schedule,
             seed: *seed,
+            summation: neighbor.summation,
             simd: self.simd,
         }
     }

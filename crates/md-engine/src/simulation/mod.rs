@@ -7,6 +7,7 @@ mod cold_start;
 mod create;
 mod ending;
 mod frozen;
+mod integrity;
 mod levels;
 mod observe;
 mod rebuild;
@@ -96,6 +97,8 @@ struct Accounts {
     rebuilds: NeighborReport,
     energy: EnergyReport,
     box_changes: BoxReport,
+    /// Checks of the sum of all forces.
+    integrity_checks: u64,
 }
 
 impl<'w> Simulation<'w> {

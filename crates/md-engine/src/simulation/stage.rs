@@ -30,6 +30,7 @@ impl Simulation<'_> {
             barostat.check(config.dimension, config.boundary, &integrator)?;
             barostat.check_relaxation(config.timestep)?;
         }
+        config.check_reproducible(self.setup.simd)?;
         self.state.barostat = barostat.map(|keys| BoxCoupling::new(keys, &self.setup.system()));
         self.state.integrator = integrator.build(&self.setup)?;
         Ok(())

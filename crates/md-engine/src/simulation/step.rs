@@ -53,6 +53,9 @@ impl<'w> Simulation<'w> {
             }
         };
         self.compute_forces(ghosts, evaluation)?;
+        if due == Due::Yes {
+            self.check_sum_of_forces()?;
+        }
         self.state.half_kicks = HalfKicks::Fused;
         match self.state.integrator.completion() {
             Completion::Deferred => Ok(()),
@@ -88,6 +91,7 @@ impl<'w> Simulation<'w> {
     ) -> Result<(), EngineError> {
         debug_assert!(self.state.particles.owned_forces_are_zero());
         let pairs = self.visit_forces(ghosts, |forces, context| forces.add_forces(context, evaluation))?;
+        self.expect_exact_sums(&pairs)?;
         if evaluation == Evaluation::WithEnergyAndVirial {
             (self.accounts.pairs, self.accounts.pairs_step) = (pairs, self.state.step);
         }
@@ -103,9 +107,21 @@ impl<'w> Simulation<'w> {
         let Self { state: State { particles, domain, .. }, decomposition, clock, threads, .. } = self;
         let cells = &mut self.neighborhood.cells;
         let Decomposition { grid, plan, pairs, halo, .. } = decomposition;
-        let simd = self.setup.simd;
-        let mut context =
-            ForceContext { particles, cells, grid, plan, pairs, domain, threads, simd, halo, clock, ghosts };
+        let (simd, summation) = (self.setup.simd, self.setup.config.neighbor.summation);
+        let mut context = ForceContext {
+            particles,
+            cells,
+            grid,
+            plan,
+            pairs,
+            domain,
+            threads,
+            simd,
+            summation,
+            halo,
+            clock,
+            ghosts,
+        };
         work(&mut self.forces, &mut context)
     }
 

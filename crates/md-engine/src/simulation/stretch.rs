@@ -5,6 +5,7 @@
 //! that more of them would fit: then the box is divided again. Pair lists are kept as long as their
 //! skin lasts; a shrinking box uses up part of it.
 
+use md_core::force::Summation;
 use md_core::rebuild::Due;
 use md_core::{Domain, Evaluation};
 
@@ -68,7 +69,11 @@ impl Simulation<'_> {
         state.particles.stretch_positions(origin, lengths, threads);
         state.particles.scale_velocities_about(drift, velocities, threads);
         state.particles.clear_forces(threads);
-        let stretched = state.domain.stretched(lengths);
+        let mut stretched = state.domain.stretched(lengths);
+        if self.setup.config.neighbor.summation == Summation::Exact {
+            state.particles.round_to_quanta();
+            stretched = stretched.in_quanta();
+        }
         self.follow_box(stretched);
         match (self.division_for_box(list_radius)?, &mut self.neighborhood.next_division) {
             (Some(division), next) => *next = Some(division),

@@ -6,6 +6,7 @@ use md_core::potential::Tail;
 use md_core::{ConservedMomentum, SymmetricTensor};
 
 use super::Simulation;
+use crate::config::Config;
 use crate::error::EngineError;
 use crate::motion::thermal::Thermal;
 use crate::report::{ForceTotals, Thermo};
@@ -25,12 +26,13 @@ impl Simulation<'_> {
             return Err(EngineError::NoEnergy { step, known });
         }
         let (State { particles, step, .. }, masses) = (&self.state, &self.setup.config.masses);
-        let MotionSums { momentum, mass, .. } = MotionSums::of(particles, masses);
+        let summation = self.setup.config.neighbor.summation;
+        let MotionSums { momentum, mass, .. } = MotionSums::of(particles, masses, summation);
         let sums = SystemSums {
             atoms: particles.owned() as f64,
             mass,
             momentum,
-            momentum_flux: momentum_flux([0.0; 3], particles, masses),
+            momentum_flux: momentum_flux([0.0; 3], particles, masses, summation),
             thermal: ThermalMotion::default(),
             pairs: self.accounts.pairs,
         };
@@ -57,7 +59,8 @@ impl Simulation<'_> {
         let mut flux = sums.momentum_flux;
         if drift != [0.0; 3] {
             let SymmetricTensor(own) = &mut flux;
-            *own = momentum_flux(drift, &self.state.particles, &self.setup.config.masses).0;
+            let Config { masses, neighbor, .. } = &self.setup.config;
+            *own = momentum_flux(drift, &self.state.particles, masses, neighbor.summation).0;
             self.world.sum(own)?;
         }
         Ok(ThermalMotion { conserved, drift, flux })
@@ -77,7 +80,8 @@ impl Simulation<'_> {
     pub(super) fn thermal_now(&mut self) -> Result<Thermal, EngineError> {
         self.complete_step()?;
         let conserved = self.conserved_momentum();
-        Thermal::of(&self.state.particles, &self.setup.config.masses, conserved, self.world)
+        let Config { masses, neighbor, .. } = &self.setup.config;
+        Thermal::of(&self.state.particles, masses, conserved, neighbor.summation, self.world)
     }
 
     /// Returns the axes along which the integrator and the walls conserve the total momentum.

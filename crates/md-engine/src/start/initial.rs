@@ -5,6 +5,7 @@ use std::ops::Range;
 
 use md_comm::{Rank, Reduction, World, deliver_items};
 use md_core::exact_sum::ExactSum;
+use md_core::force::Summation;
 use md_core::grid::add;
 use md_core::lattice::Lattice;
 use md_core::velocities::{self, MomentumSums};
@@ -31,6 +32,9 @@ pub(crate) fn particles(setup: &Setup, world: &dyn World) -> Result<Particles, E
         if drift != 0.0 {
             column.iter_mut().for_each(|velocity| *velocity += drift);
         }
+    }
+    if setup.config.neighbor.summation == Summation::Exact {
+        particles.round_to_quanta();
     }
     Ok(particles)
 }

@@ -4,6 +4,7 @@
 //! table, a line in [`Analyses`], `Analyses::sampled` and [`ANALYSES`], and a file in
 //! `md_files::output::analyses`, which computes it.
 
+mod hash;
 mod msd;
 mod profile;
 mod rdf;
@@ -13,6 +14,7 @@ mod viscosity;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use hash::Hash;
 pub use msd::Msd;
 pub use profile::Profile;
 pub use rdf::Rdf;
@@ -25,8 +27,8 @@ use crate::known_file::KnownFile;
 use crate::system::Axis;
 
 /// All kinds of analyses that sample a run.
-pub static ANALYSES: [&AnalysisKind; 5] =
-    [&Rdf::KIND, &Msd::KIND, &Vacf::KIND, &Viscosity::KIND, &Profile::KIND];
+pub static ANALYSES: [&AnalysisKind; 6] =
+    [&Rdf::KIND, &Msd::KIND, &Vacf::KIND, &Viscosity::KIND, &Hash::KIND, &Profile::KIND];
 
 /// Help for intervals.
 const SAMPLES: &str = "steps between two looks";
@@ -47,6 +49,9 @@ pub struct Analyses {
     pub vacf: Option<Vacf>,
     /// Shear viscosity by the Green-Kubo relation: viscosity.csv.
     pub viscosity: Option<Viscosity>,
+    /// Hashes of ids, positions, velocities and image counts of all particles: hash.csv. They do not
+    /// depend on the number of ranks; with `simulation.reproducible` the state does not either.
+    pub hash: Option<Hash>,
     /// Density, temperature, pressure and velocity along an axis, in slabs that fill the box:
     /// `profile_x.csv`, `profile_y.csv`, `profile_z.csv`. A list with an entry per axis, such as
     /// `[{ axis = "z", every = 10 }]`.
@@ -60,9 +65,9 @@ pub struct Analyses {
 impl Analyses {
     /// Returns the keys of all requested analyses that sample the run.
     fn sampled(&self) -> impl Iterator<Item = &dyn AnalysisSettings> {
-        let Self { rdf, msd, vacf, viscosity, profile, averages: _, surface_tension: _ } = self;
+        let Self { rdf, msd, vacf, viscosity, hash, profile, averages: _, surface_tension: _ } = self;
         let profiles = profile.iter().map(|profile| profile as &dyn AnalysisSettings);
-        [one(rdf), one(msd), one(vacf), one(viscosity)].into_iter().flatten().chain(profiles)
+        [one(rdf), one(msd), one(vacf), one(viscosity), one(hash)].into_iter().flatten().chain(profiles)
     }
 
     /// Returns what all requested analyses have in their keys.

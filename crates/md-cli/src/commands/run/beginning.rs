@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::rc::Rc;
 
 use md_comm::World;
-use md_engine::{Restored, Setup, Simulation};
+use md_engine::{EngineError, Restored, Setup, Simulation};
 use md_files::checkpoint::{self, BegunStage, Differences, Resumed};
 use md_files::output::run_output::{Console, SharedConsole};
 use md_files::output::screen::thermo_header;
@@ -13,13 +13,14 @@ use md_files::output::trajectory::expect_same_kind;
 use md_files::output::{Gathers, GoingOn, Progress, ResultFiles, Screen, Verbosity};
 use md_files::store::{OutputDirectory, OutputError, RecordFile};
 use md_scenario::StagePlan;
-use md_scenario::failure::RunError;
+use md_scenario::failure::{BAD_INPUT, RunError};
 use md_scenario::messages::{note, warn};
 
 use super::super::{interval_warnings, note_lock, note_particles, note_removal, prepared_directory};
 use super::own_outputs::OwnOutputs;
 use super::stages::go_on_in_stage;
 use crate::args::RunArgs;
+use crate::commands::ending::summarised;
 use crate::commands::timeline::expect_timeline;
 use crate::inputs::Inputs;
 use crate::replay::{self, Replay};
@@ -59,6 +60,9 @@ impl Beginning {
         if resumed.is_some() {
             go_on_in_stage(&mut setup, &stages, begun);
         }
+        if args.reverse {
+            setup = backwards(setup, &stages)?;
+        }
         let resumed_from_step = resumed.as_ref().map(|resumed| resumed.header.step);
         let own_outputs = OwnOutputs::of(&inputs.scenario, resumed.as_ref());
         let beginning = Self { setup, stages, begun, resumed_from_step, resumed, own_outputs };
@@ -68,6 +72,17 @@ impl Beginning {
     /// Returns the number of steps that earlier runs have made.
     pub(super) fn first_step(&self) -> u64 {
         self.resumed_from_step.unwrap_or(0)
+    }
+}
+
+/// Returns the setup of a run backwards in time.
+fn backwards(setup: Setup, stages: &[StagePlan]) -> Result<Setup, RunError> {
+    let refused = |what: &str| summarised(format!("`--reverse` needs {what}"), BAD_INPUT);
+    match setup.backwards() {
+        Ok(_) if stages.len() > 1 => Err(refused("a run without stages")),
+        Ok(setup) => Ok(setup),
+        Err(EngineError::NotReversible(what)) => Err(refused(what)),
+        Err(error) => Err(error.into()),
     }
 }
 

@@ -6,6 +6,9 @@ mod own_outputs;
 mod results;
 mod stages;
 mod stillness;
+mod verified;
+
+use std::path::PathBuf;
 
 use md_comm::World;
 use md_core::rebuild::RebuildPolicy;
@@ -41,6 +44,7 @@ use own_outputs::stage_outputs;
 use results::Results;
 use stages::run_stages;
 use stillness::warn_of_stillness;
+use verified::ExpectedHashes;
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -49,6 +53,8 @@ use stillness::warn_of_stillness;
 pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &EarlyEnd) -> Result<(), RunError> {
     let inputs = &*replay::inputs_with(inputs, args.replay.as_deref());
     let inputs = &*with_skin_of_checkpoint(world, inputs, args.resume.as_deref())?;
+    let read = |path: &PathBuf| ExpectedHashes::read(world, path, &inputs.scenario);
+    let expected = args.verify_hash.as_ref().map(read).transpose()?;
     let (beginning, start) = Beginning::of(world, inputs, args)?;
     let inputs = &*with_chosen_skin(inputs, &beginning.setup);
     let scenario = &inputs.scenario;
@@ -84,7 +90,7 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     );
     results.facts = RunFacts { crowding, host_use, warned, analyses, ..results.facts };
     let timeline = write_timeline(traced.as_ref(), timeline, &results.context, simulation.state().step)?;
-    root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline))?;
+    root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline, expected))?;
     let (done, steps) = (simulation.state().step, scenario.simulation.steps);
     simulation.finalise()?;
     into_result(ended, box_end, [done, steps])
@@ -173,6 +179,7 @@ fn conclude(
     results: &Results,
     grown: Result<(), RunError>,
     timeline: Result<String, OutputError>,
+    expected: Option<ExpectedHashes>,
 ) -> Result<(), RunError> {
     let console = &mut *console.borrow_mut();
     console.progress.finish();
@@ -184,6 +191,9 @@ fn conclude(
     console.screen.print(&run_report(&results.timings, &results.context, &results.facts));
     console.screen.print(&timeline);
     results.show(console);
+    if let Some(expected) = expected {
+        console.screen.print(&expected.compare(directory.path())?);
+    }
     console.screen.print(&where_results_are(directory.path()));
     Ok(console.screen.finish()?)
 }

@@ -53,7 +53,7 @@ use super::Sweep as PairSweep;
 use super::cell_pairs::CellPairCounts;
 use super::cells::CellWork;
 use super::shares::{self, Columns, Share, Work};
-use super::{Evaluation, PairLoop, PairSums, Part, Precision, System, block_pairs};
+use super::{Evaluation, PairLoop, PairSums, Part, Precision, Summation, System, block_pairs};
 use crate::force::Region;
 use crate::force::pair_kernel::PairKernel;
 use crate::particles::Particles;
@@ -77,15 +77,18 @@ pub struct ClusterWork {
     shares: Vec<Share<Lists>>,
     /// The particles in fixed point, if pairs are computed in f32.
     mixed: Option<Mixed>,
+    /// How forces in double precision are added up.
+    summation: Summation,
     pruning: Pruning,
 }
 
 impl ClusterWork {
     /// Creates a method without lists. Its lists will be valid for displacements up to half the
     /// skin.
-    pub fn new(skin: f64, precision: Precision) -> Self {
+    pub fn new(skin: f64, precision: Precision, summation: Summation) -> Self {
         let mixed = (precision == Precision::Mixed).then(Mixed::default);
-        Self { spans: CellWork::default(), shares: Vec::new(), mixed, pruning: Pruning::new(skin) }
+        let pruning = Pruning::new(skin);
+        Self { spans: CellWork::default(), shares: Vec::new(), mixed, summation, pruning }
     }
 
     /// Returns the skin of the inner lists, if any are used.
@@ -145,8 +148,11 @@ impl ClusterWork {
             Evaluation::WithEnergyAndVirial => ListKind::Outer,
         };
         let sweep = Sweep { system, part, evaluation, kind };
-        let Self { shares, mixed, .. } = self;
+        let Self { shares, mixed, summation, .. } = self;
         let total = match mixed {
+            None if *summation == Summation::Exact => {
+                sweep.run(shares, Columns::of(particles), |task| PairSweep::Reproducible(task))
+            }
             None => sweep.run(shares, Columns::of(particles), |task| PairSweep::Double(task)),
             Some(mixed) => match Shape::of(system) {
                 Shape::One => sweep.run(shares, mixed.columns(particles), |task| PairSweep::Single(task)),

@@ -11,8 +11,9 @@ use super::lane_codes::{LanesByCode, MOST_DIRECT_LANES};
 use super::words::Word;
 use crate::force::pair_kernel::{Distance, PairKernel, Scale};
 use crate::force::pair_potential::PairTerm;
-use crate::force::virial::add_virial;
+use crate::force::virial::{add_product, add_virial};
 use crate::force::{Newton, PairSums};
+use crate::quantum::{ENERGY_QUANTUM, FORCE_QUANTUM};
 use crate::simd::{Arithmetic, ClusterForces, Registers};
 use crate::tensor::SymmetricTensor;
 use crate::threads::Placed;
@@ -72,6 +73,22 @@ pub(super) struct Prepared<S: Simd, P: Arithmetic, R> {
     pub prepared: R,
 }
 
+/// Returns sum - force d, where `reaction` is -force.
+#[inline(always)]
+fn subtract_term<S: Simd, P: Arithmetic>(
+    simd: S,
+    force: P::Lanes<S>,
+    reaction: P::Lanes<S>,
+    d: P::Lanes<S>,
+    sum: P::Lanes<S>,
+) -> P::Lanes<S> {
+    if P::EXACT_SUMS {
+        P::sub(simd, sum, P::rounded_product(simd, force, d, FORCE_QUANTUM))
+    } else {
+        P::mul_add(simd, reaction, d, sum)
+    }
+}
+
 impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
     /// Runs the first pipeline step: distances.
     #[inline(always)]
@@ -120,22 +137,23 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
             self.kernel.evaluate::<S, P>(simd, i.parameters, kinds, prepared);
         if SUMS {
             let Collected { energy: total, virial, pairs } = &mut self.i_sums;
-            *total = P::add(simd, *total, distance.masked(energy));
+            let one = P::splat(simd, 1.0);
+            *total = add_product::<S, P>(simd, distance.masked(energy), one, *total, ENERGY_QUANTUM);
             add_virial::<S, P>(simd, force, [dx, dy, dz], virial);
             *pairs = P::add(simd, *pairs, distance.masked(P::splat(simd, 1.0)));
         }
         let [cx, cy, cz] = &mut i.force;
-        *cx = P::mul_add(simd, force, dx, *cx);
-        *cy = P::mul_add(simd, force, dy, *cy);
-        *cz = P::mul_add(simd, force, dz, *cz);
+        *cx = add_product::<S, P>(simd, force, dx, *cx, FORCE_QUANTUM);
+        *cy = add_product::<S, P>(simd, force, dy, *cy, FORCE_QUANTUM);
+        *cz = add_product::<S, P>(simd, force, dz, *cz, FORCE_QUANTUM);
         // Sweeps with sums are rare, and compiled once for both.
         if NEWTON && (!SUMS || self.newton == Newton::On) {
             let place = self.place(cluster);
             let [fx, fy, fz] = &mut self.forces;
             let reaction = P::neg(simd, force);
-            fx[place] = P::mul_add(simd, reaction, dx, fx[place]);
-            fy[place] = P::mul_add(simd, reaction, dy, fy[place]);
-            fz[place] = P::mul_add(simd, reaction, dz, fz[place]);
+            fx[place] = subtract_term::<S, P>(simd, force, reaction, dx, fx[place]);
+            fy[place] = subtract_term::<S, P>(simd, force, reaction, dy, fy[place]);
+            fz[place] = subtract_term::<S, P>(simd, force, reaction, dz, fz[place]);
         }
     }
 

@@ -51,7 +51,7 @@ fn compare(precision: Precision, level: SimdLevel, threads: usize) {
     cells.clear_ghosts(&plan);
     let (grid, plan, pairs, cells, threads) = (&grid, &plan, &pairs, &cells, &threads);
     let system = System { grid, potential: &potential, plan, pairs, cells, simd: level, threads };
-    let mut work = ClusterWork::new(SKIN, precision);
+    let mut work = ClusterWork::new(SKIN, precision, Summation::Rounded);
     work.rebuild(system, &particles);
     let at_rebuild = work.clone();
     let forces = |work: &mut ClusterWork, particles: &mut Particles| {

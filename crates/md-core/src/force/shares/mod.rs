@@ -30,7 +30,7 @@ use super::{PairSums, Part};
 use crate::aligned::Column;
 use crate::force::Region;
 use crate::particles::Particles;
-use crate::simd::{Arithmetic, Double};
+use crate::simd::{Arithmetic, DoubleWith};
 use crate::threads::{Columns as _, Placed, Threads};
 use std::ops::Range;
 
@@ -50,7 +50,7 @@ pub(in crate::force) struct Columns<'a, P: Arithmetic> {
     pub i_force: Option<Placed<[&'a mut [f64]; 3]>>,
 }
 
-impl<'a> Columns<'a, Double> {
+impl<'a, const EXACT_SUMS: bool> Columns<'a, DoubleWith<EXACT_SUMS>> {
     /// Returns the particles in double precision.
     pub(in crate::force) fn of(particles: &'a mut Particles) -> Self {
         let Particles { position, force, species, .. } = particles;

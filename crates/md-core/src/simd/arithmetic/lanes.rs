@@ -176,7 +176,7 @@ macro_rules! lanes_of {
 /// I-clusters of one particle, whose coordinates fill all lanes.
 macro_rules! one_i_particle {
     (number: $number:ty, kind: $kind:ty, splat: $splat:ident, sum: $sum:ident, sums: $sums:ident, look_up: $look_up:ident) => {
-        type Row = [$number; Self::SPECIES_IN_A_ROW];
+        type Row = [$number; ROW_BYTES / size_of::<$number>()];
         const SPECIES_IN_A_ROW: usize = ROW_BYTES / size_of::<$number>();
 
         #[inline(always)]

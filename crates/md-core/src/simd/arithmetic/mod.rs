@@ -30,7 +30,7 @@ mod tests;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
-pub use double::Double;
+pub use double::{Double, DoubleWith, Reproducible};
 pub(crate) use packing::{less_in, pack};
 pub use quads::Quads;
 pub use single::Single;
@@ -52,6 +52,8 @@ pub enum ClusterForces {
 pub enum ArithmeticKind {
     /// [`Double`].
     Double,
+    /// [`Reproducible`].
+    Reproducible,
     /// [`Single`].
     Single,
     /// [`Quads`].
@@ -117,6 +119,8 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     const FEWEST_LANES: usize = 1;
     /// Which arithmetic this is.
     const KIND: ArithmeticKind;
+    /// Whether the terms of sums are rounded to multiples of a quantum, so that the sums are exact.
+    const EXACT_SUMS: bool = false;
     /// Place in which the forces of clusters are added up.
     const CLUSTER_FORCES: ClusterForces;
 
@@ -156,6 +160,18 @@ pub trait Arithmetic: Copy + Send + Sync + std::fmt::Debug + 'static {
     /// software routine for the exactly rounded result, which costs ten times as much as the whole
     /// kernel.
     fn mul_add<S: Simd>(simd: S, a: Self::Lanes<S>, b: Self::Lanes<S>, c: Self::Lanes<S>) -> Self::Lanes<S>;
+    /// Returns a b, rounded to a multiple of `quantum`, a power of two. Its size must be below 2^51
+    /// (in f32 2^22) quanta.
+    #[inline(always)]
+    fn rounded_product<S: Simd>(
+        simd: S,
+        a: Self::Lanes<S>,
+        b: Self::Lanes<S>,
+        quantum: f64,
+    ) -> Self::Lanes<S> {
+        let rounding = Self::splat(simd, Self::ROUNDING * quantum);
+        Self::sub(simd, Self::mul_add(simd, a, b, rounding), rounding)
+    }
     /// Returns -a.
     fn neg<S: Simd>(simd: S, a: Self::Lanes<S>) -> Self::Lanes<S>;
     /// Returns the square root.

@@ -126,6 +126,7 @@ impl BoxCoupling {
 
 #[cfg(test)]
 mod tests {
+    use md_core::force::Summation;
     use md_core::{Boundary, Domain, SimdLevel};
 
     use super::*;
@@ -145,6 +146,7 @@ mod tests {
             timestep: 0.005,
             schedule: &(0..0),
             seed: 0,
+            summation: Summation::Rounded,
             simd: SimdLevel::Baseline,
         };
         let keys =

@@ -9,7 +9,7 @@
 use md_comm::World;
 use md_core::TotalMomentum;
 use md_core::exact_sum::ExactSum;
-use md_core::integrate::{Bath, HalfKicks, LangevinDynamics, VelocityVerlet};
+use md_core::integrate::{Bath, HalfKicks, LangevinDynamics};
 use md_core::noise::NoiseKey;
 
 use super::target::Schedule;
@@ -68,7 +68,7 @@ impl Keys for LangevinKeys {
             LangevinScheme::Baoab => (-over_a_step).exp(),
             LangevinScheme::Gjf => (1.0 - 0.5 * over_a_step) / (1.0 + 0.5 * over_a_step),
         };
-        let verlet = VelocityVerlet::new(system.timestep, system.masses, system.simd);
+        let verlet = system.verlet();
         let key = NoiseKey::of_seed(system.seed);
         Ok(Langevin {
             dynamics: LangevinDynamics::new(verlet, system.masses, decay, key),

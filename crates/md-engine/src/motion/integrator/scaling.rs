@@ -12,6 +12,7 @@
 use std::fmt::Debug;
 
 use md_comm::World;
+use md_core::force::Summation;
 use md_core::integrate::{HalfKicks, VelocityVerlet};
 use md_core::{ConservedMomentum, TotalMomentum};
 
@@ -68,6 +69,8 @@ pub(super) struct Scaled {
     /// Steps between two actions of the rule.
     interval: u64,
     timestep: f64,
+    /// How energies are added up.
+    summation: Summation,
     conserved: ConservedMomentum,
     degrees: u64,
     step: u64,
@@ -119,11 +122,12 @@ impl Timing {
 impl Scaled {
     pub(super) fn new(rule: impl ScalingRule + 'static, timing: &Timing, system: &System) -> Self {
         Self {
-            verlet: VelocityVerlet::new(system.timestep, system.masses, system.simd),
+            verlet: system.verlet(),
             rule: Box::new(rule),
             schedule: Schedule::new(timing.temperature, system.schedule.clone()),
             interval: timing.interval,
             timestep: system.timestep,
+            summation: system.summation,
             conserved: ConservedMomentum::new(system.domain, TotalMomentum::Conserved),
             degrees: system.degrees_of_freedom(TotalMomentum::Conserved),
             step: 0,
@@ -137,7 +141,8 @@ impl Scaled {
 
     fn act(&mut self, motion: &mut Motion) -> Result<(), EngineError> {
         let Motion { particles, masses, world, .. } = motion;
-        let Thermal { drift, twice_kinetic } = Thermal::of(particles, masses, self.conserved, *world)?;
+        let Thermal { drift, twice_kinetic } =
+            Thermal::of(particles, masses, self.conserved, self.summation, *world)?;
         // Particles at rest stay at rest, whatever the factor.
         if twice_kinetic <= 0.0 || self.degrees == 0 {
             return Ok(());

@@ -28,7 +28,7 @@ impl Keys for VelocityVerletKeys {
     }
 
     fn build(self, system: &System) -> Result<VelocityVerlet, EngineError> {
-        Ok(VelocityVerlet::new(system.timestep, system.masses, system.simd))
+        Ok(system.verlet())
     }
 }
 

@@ -4,6 +4,7 @@
 //! A new analysis is a file beside this one and a line in `KINDS`; its keys are a file in
 //! `md_scenario::output::analysis`.
 
+mod hash;
 mod msd;
 mod profile;
 mod rdf;
@@ -33,6 +34,7 @@ pub(super) static KINDS: &[OutputKind] = &[
     kind::<msd::Msd>(),
     kind::<vacf::Vacf>(),
     kind::<viscosity::Viscosity>(),
+    kind::<hash::Hash>(),
     kind::<profile::Profile>(),
 ];
 

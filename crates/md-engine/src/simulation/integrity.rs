@@ -1,0 +1,72 @@
+//! Checks of a reproducible run ([`Summation::Exact`]): that sums have stayed exact, and that the sum
+//! of all pair forces is zero to the last bit, as Newton's third law says. A bit that flips in a
+//! force, in a message with forces or in a sum makes it another.
+
+use md_core::force::Summation;
+use md_core::quantum::{FORCE_QUANTUM, LARGEST_ENERGY, LARGEST_FORCE, sum_in_quanta};
+use md_core::{PairSums, SymmetricTensor};
+
+use super::Simulation;
+use crate::error::EngineError;
+
+/// Number of bits of a digit, of which sums over ranks are exact in f64.
+const DIGIT_BITS: u32 = 32;
+
+impl Simulation<'_> {
+    /// Returns how often the sum of all forces has been checked, and found zero.
+    pub fn integrity_checks(&self) -> u64 {
+        self.accounts.integrity_checks
+    }
+
+    /// Returns an error if sums shall be exact and forces, energy or virial of this rank are too
+    /// large for that.
+    pub(super) fn expect_exact_sums(&self, pairs: &PairSums) -> Result<(), EngineError> {
+        if self.setup.config.neighbor.summation == Summation::Rounded {
+            return Ok(());
+        }
+        let owned = self.state.particles.owned();
+        let forces = self.state.particles.force.iter().flat_map(|column| &column[..owned]);
+        let PairSums { energy, virial: SymmetricTensor(virial), .. } = pairs;
+        let energies = virial.iter().chain([energy]);
+        let largest = |number: f64, next: &f64| number.max(next.abs());
+        let sums = [
+            ("the largest component of a force", forces.fold(0.0, largest), LARGEST_FORCE),
+            ("the energy or virial of a rank", energies.fold(0.0, largest), LARGEST_ENERGY),
+        ];
+        match sums.into_iter().find(|(_, size, most)| size >= most) {
+            Some((what, size, most)) => Err(EngineError::Inexact { step: self.state.step, what, size, most }),
+            None => Ok(()),
+        }
+    }
+
+    /// Checks that the sum of all forces is exactly zero, if sums are exact and there are only pair
+    /// forces. *Collective.*
+    pub(super) fn check_sum_of_forces(&mut self) -> Result<(), EngineError> {
+        let config = &self.setup.config;
+        let are_pairs = config.walls.is_empty() && config.forces.pair_potential().is_some();
+        if config.neighbor.summation == Summation::Rounded || !are_pairs {
+            return Ok(());
+        }
+        let owned = self.state.particles.owned();
+        let sum = |column: &[f64]| sum_in_quanta(&column[..owned], FORCE_QUANTUM);
+        let sums = self.state.particles.force.each_ref().map(|column| sum(column));
+        // Two digits of each sum, and the number of ranks on which a force is no multiple.
+        let digits = |sum: Option<i64>| {
+            let sum = sum.unwrap_or_default().cast_unsigned();
+            [sum as u32, (sum >> DIGIT_BITS) as u32].map(f64::from)
+        };
+        let [[x0, x1], [y0, y1], [z0, z1]] = sums.map(digits);
+        let broken = if sums.contains(&None) { 1.0 } else { 0.0 };
+        let mut all = [x0, x1, y0, y1, z0, z1, broken];
+        self.world.sum(&mut all)?;
+        let [x0, x1, y0, y1, z0, z1, broken] = all;
+        let whole = |low: f64, high: f64| (low as u64).wrapping_add((high as u64) << DIGIT_BITS);
+        let sums = [whole(x0, x1), whole(y0, y1), whole(z0, z1)].map(u64::cast_signed);
+        self.accounts.integrity_checks += 1;
+        if sums == [0; 3] && broken == 0.0 {
+            return Ok(());
+        }
+        let sum = sums.map(|sum| sum as f64 * FORCE_QUANTUM);
+        Err(EngineError::Integrity { step: self.state.step, sum })
+    }
+}
