@@ -28,7 +28,10 @@ fn a_resumed_run_has_the_hashes_of_the_whole_run_on_other_ranks() {
     workdir.succeed(Start::Threads(3), &call);
     assert_eq!(workdir.read("resumed/hash.csv"), workdir.read("whole/hash.csv"));
     assert_eq!(hashes(&workdir, "whole").len(), 4);
-    let said = workdir.succeed(Start::Threads(1), &call.replace("--quiet ", ""));
+    let said = workdir.succeed(
+        Start::Threads(1),
+        &call.replace("--quiet ", "").replace("--output resumed", "--output again"),
+    );
     assert!(said.stdout.contains("hash.csv agrees with whole/hash.csv in 4 rows\n"), "{}", said.stdout);
 }
 

@@ -108,6 +108,24 @@ impl Domain {
         Self { origin: self.origin.map(round), lengths: self.lengths.map(round), ..*self }
     }
 
+    /// Stretches box and owned particles such that positions and corners remain multiples of
+    /// [`POSITION_QUANTUM`]. A particle outside the box follows its image inside, so that the result
+    /// does not depend on the step in which it is wrapped.
+    #[must_use]
+    pub fn stretch_in_quanta(&self, particles: &mut Particles, factors: [f64; 3]) -> Self {
+        let (stretched, owned) = (self.stretched(factors).in_quanta(), particles.owned());
+        for (dim, column) in particles.position.iter_mut().enumerate() {
+            let origin = self.origin[dim];
+            for x in &mut column[..owned] {
+                let inside = if self.is_periodic(dim) { self.wrap_coordinate(dim, *x) } else { *x };
+                let boxes = f64::from(self.boxes(dim, *x - inside));
+                let followed = rounded(origin + (inside - origin) * factors[dim], POSITION_QUANTUM);
+                *x = followed + boxes * stretched.lengths[dim];
+            }
+        }
+        stretched
+    }
+
     /// Returns the upper corner along a dimension.
     pub fn upper(&self, dim: usize) -> f64 {
         self.origin[dim] + self.lengths[dim]

@@ -65,15 +65,15 @@ impl Simulation<'_> {
     ) -> Result<(), EngineError> {
         let list_radius = self.list_radius();
         let (state, threads) = (&mut self.state, &self.threads);
-        let origin = state.domain.origin;
-        state.particles.stretch_positions(origin, lengths, threads);
+        let stretched = match self.setup.config.neighbor.summation {
+            Summation::Rounded => {
+                state.particles.stretch_positions(state.domain.origin, lengths, threads);
+                state.domain.stretched(lengths)
+            }
+            Summation::Exact => state.domain.stretch_in_quanta(&mut state.particles, lengths),
+        };
         state.particles.scale_velocities_about(drift, velocities, threads);
         state.particles.clear_forces(threads);
-        let mut stretched = state.domain.stretched(lengths);
-        if self.setup.config.neighbor.summation == Summation::Exact {
-            state.particles.round_to_quanta();
-            stretched = stretched.in_quanta();
-        }
         self.follow_box(stretched);
         match (self.division_for_box(list_radius)?, &mut self.neighborhood.next_division) {
             (Some(division), next) => *next = Some(division),

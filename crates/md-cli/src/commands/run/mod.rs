@@ -44,7 +44,7 @@ use own_outputs::stage_outputs;
 use results::Results;
 use stages::run_stages;
 use stillness::warn_of_stillness;
-use verified::ExpectedHashes;
+use verified::{Comparison, ExpectedHashes};
 
 /// Runs the scenario on this rank. *Collective.*
 ///
@@ -84,15 +84,20 @@ pub fn run(world: &dyn World, inputs: &Inputs, args: &RunArgs, early_end: &Early
     let mut results = Results::of(&mut simulation, world, scenario, &beginning, ended)?;
     let mut closing = Closing::new(world, root.as_ref().map(|root| &root.directory));
     let grown = observers.finish(&mut closing);
+    let compare = |(root, expected): (&Root, &ExpectedHashes)| expected.compare(root.directory.path());
+    let comparison = root.as_ref().zip(expected.as_ref()).filter(|_| grown.is_ok()).map(compare);
     let Closing { summary: analyses, mut warned, .. } = closing;
     warned.extend(
         stillness.into_iter().chain(simulation.box_warnings().iter().cloned()).chain(box_end.clone()),
     );
     results.facts = RunFacts { crowding, host_use, warned, analyses, ..results.facts };
     let timeline = write_timeline(traced.as_ref(), timeline, &results.context, simulation.state().step)?;
-    root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline, expected))?;
+    root.map_or(Ok(()), |root| conclude(root, &results, grown, timeline, comparison.as_ref()))?;
     let (done, steps) = (simulation.state().step, scenario.simulation.steps);
     simulation.finalise()?;
+    if expected.is_some() {
+        Comparison::verdict(comparison, world)?;
+    }
     into_result(ended, box_end, [done, steps])
 }
 
@@ -179,7 +184,7 @@ fn conclude(
     results: &Results,
     grown: Result<(), RunError>,
     timeline: Result<String, OutputError>,
-    expected: Option<ExpectedHashes>,
+    comparison: Option<&Comparison>,
 ) -> Result<(), RunError> {
     let console = &mut *console.borrow_mut();
     console.progress.finish();
@@ -191,8 +196,8 @@ fn conclude(
     console.screen.print(&run_report(&results.timings, &results.context, &results.facts));
     console.screen.print(&timeline);
     results.show(console);
-    if let Some(expected) = expected {
-        console.screen.print(&expected.compare(directory.path())?);
+    if let Some(Comparison::Agrees(text)) = comparison {
+        console.screen.print(text);
     }
     console.screen.print(&where_results_are(directory.path()));
     Ok(console.screen.finish()?)

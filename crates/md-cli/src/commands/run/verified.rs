@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use md_comm::World;
 use md_core::words::counted;
+use md_engine::EngineError;
 use md_files::text_file::{broadcast_read, read_text};
 use md_scenario::failure::{BAD_INPUT, RUN_FAILED, RunError};
 use md_scenario::{Hash, Scenario};
@@ -39,25 +40,52 @@ impl ExpectedHashes {
         Ok(Self { path: path.to_owned(), rows })
     }
 
-    /// Compares the rows of steps that are also in the hash.csv of `directory`. Returns a line for
-    /// the screen.
-    ///
-    /// # Errors
-    /// A hash that differs; a file without common steps.
-    pub(super) fn compare(&self, directory: &Path) -> Result<String, RunError> {
+    /// Compares the rows of steps that are also in the hash.csv of `directory`. Called on rank 0.
+    pub(super) fn compare(&self, directory: &Path) -> Comparison {
         let own = directory.join(Hash::KIND.files[0].name());
-        let text = read_text(&own, "table of hashes").map_err(|error| unreadable(&own, error.to_string()))?;
-        let found = rows_of(&text).map_err(|reason| unreadable(&own, reason))?;
-        let common = || found.iter().filter_map(|(step, hash)| Some((step, hash, self.rows.get(step)?)));
         let path = self.path.display();
+        let found = match read_text(&own, "table of hashes").map_err(|error| error.to_string()) {
+            Ok(text) => rows_of(&text),
+            Err(reason) => Err(reason),
+        };
+        let found = match found {
+            Ok(found) => found,
+            Err(reason) => return Comparison::Differs(format!("cannot read `{}`: {reason}", own.display())),
+        };
+        let common = || found.iter().filter_map(|(step, hash)| Some((step, hash, self.rows.get(step)?)));
         if let Some((step, hash, expected)) = common().find(|(_, hash, expected)| hash != expected) {
-            let text = format!("step {step}: the hash is {hash}, but {expected} in {path}");
-            return Err(summarised(text, RUN_FAILED));
+            return Comparison::Differs(format!("step {step}: the hash is {hash}, but {expected} in {path}"));
         }
         match common().count() {
-            0 => Err(summarised(format!("no step is both in {} and in {path}", own.display()), RUN_FAILED)),
-            count => Ok(format!("hash.csv agrees with {path} in {}\n", counted(count as u64, "row"))),
+            0 => Comparison::Differs(format!("no step is both in {} and in {path}", own.display())),
+            count => Comparison::Agrees(format!(
+                "hash.csv agrees with {path} in {}\n",
+                counted(count as u64, "row")
+            )),
         }
+    }
+}
+
+/// Result of a comparison, in words.
+#[derive(Debug)]
+pub(super) enum Comparison {
+    Agrees(String),
+    Differs(String),
+}
+
+impl Comparison {
+    /// Returns an error on all ranks if rank 0 has found a difference. *Collective.*
+    pub(super) fn verdict(comparison: Option<Self>, world: &dyn World) -> Result<(), RunError> {
+        let reason = match comparison {
+            Some(Self::Differs(reason)) => Some(reason),
+            Some(Self::Agrees(_)) | None => None,
+        };
+        let mut differ = [if reason.is_some() { 1.0 } else { 0.0 }];
+        world.max(&mut differ).map_err(EngineError::from)?;
+        if differ == [0.0] {
+            return Ok(());
+        }
+        Err(summarised(reason.unwrap_or_default(), RUN_FAILED))
     }
 }
 
