@@ -29,7 +29,7 @@ use md_files::text_file::read_text;
 use md_scenario::failure::{RUN_FAILED, RunError};
 use md_scenario::known_file::KnownFile;
 use md_scenario::messages::note;
-use md_scenario::{self as scenario, ANALYSES, Profile, Scenario, ScenarioSource};
+use md_scenario::{self as scenario, ANALYSES, Hash, Profile, Scenario, ScenarioSource};
 
 use super::ending::summarised;
 use super::{note_lock, refused};
@@ -82,9 +82,12 @@ fn inputs_of(args: &AnalyseArgs) -> Result<Inputs, RunError> {
     }
     let text = read_text(&path, "scenario").map_err(|reason| RunError::unreadable(name.clone(), reason))?;
     let source = ScenarioSource { name, text, overrides: args.set.clone() };
-    let scenario: Scenario = scenario::load(&source)?;
+    let mut scenario: Scenario = scenario::load(&source)?;
+    // Frames do not hold the whole state.
+    scenario.output.analyses.hash = None;
     if files(&scenario).is_empty() {
-        let keys: Vec<String> = ANALYSES.iter().map(|kind| format!("`{}`", kind.key)).collect();
+        let kinds = ANALYSES.iter().filter(|kind| kind.key != Hash::KIND.key);
+        let keys: Vec<String> = kinds.map(|kind| format!("`{}`", kind.key)).collect();
         return Err(refused(format!(
             "the scenario asks for none of the analyses {}, `averages` and `surface_tension`: ask for one, for example by \
              --set output.rdf={{every=10}}",

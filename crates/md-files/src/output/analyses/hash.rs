@@ -33,11 +33,7 @@ impl Analysis for Hash {
     const KIND: AnalysisKind = md_scenario::Hash::KIND;
     const NEEDS: Needs = Needs::VELOCITIES;
 
-    /// There is none for the frames of a trajectory, which do not hold the whole state.
-    fn new(_: &AnalysisKeys, opening: &Opening, words: Option<&[u64]>) -> Option<Self> {
-        if !opening.subject.frames.is_empty() {
-            return None;
-        }
+    fn new(_: &AnalysisKeys, _: &Opening, words: Option<&[u64]>) -> Option<Self> {
         let (rows, rest) = words.unwrap_or_default().as_chunks();
         rest.is_empty().then(|| Self(rows.iter().copied().map(Row::from_words).collect()))
     }
