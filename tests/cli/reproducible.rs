@@ -136,3 +136,24 @@ fn what_cannot_be_reversed_or_compared_is_refused() {
         assert!(text.contains(expected), "{options}: {text}");
     }
 }
+
+/// Its positions are no multiples of a quantum.
+#[test]
+fn a_checkpoint_of_another_run_is_refused() {
+    let workdir = workdir();
+    let checkpoint = "--quiet --set output.checkpoint.every=20";
+    workdir.succeed(Start::Threads(2), &format!("run melt.toml --output rounded --steps 20 {checkpoint}"));
+    let call = format!("run melt.toml --output exact --steps 40 --resume rounded {SETS}");
+    let text = error(&workdir, &call, Start::Threads(2));
+    let expected = "\nerror: a reproducible run needs a checkpoint of a reproducible run\n";
+    assert!(text.starts_with("exit code 2\n") && text.ends_with(expected), "{text}");
+}
+
+#[test]
+fn sums_that_would_not_be_exact_end_the_run() {
+    let workdir = workdir();
+    let hot = "--set system.temperature=1e6 --set simulation.timestep=1e-6";
+    let text = error(&workdir, &format!("run melt.toml --steps 20 {hot} {SETS}"), Start::Threads(1));
+    assert!(text.starts_with("exit code 1\nerror: step 0: twice the kinetic energy is 4.1"), "{text}");
+    assert!(text.contains("and a reproducible run can add up only what is below 5.36870912e8"), "{text}");
+}

@@ -3,7 +3,7 @@
 //! ```text
 //! positions      multiples of 2^-36: a distance does not depend on who computes it, nor on the
 //!                images between which it lies, and wrapping is exact
-//! velocities     multiples of 2^-38: kicks and drifts can be undone to the last bit
+//! velocities     changed by multiples of 2^-38: kicks and drifts can be undone to the last bit
 //! forces         multiples of 2^-30
 //! energies       multiples of 2^-24, also virials and momenta
 //! ```
@@ -23,12 +23,15 @@ pub const FORCE_QUANTUM: f64 = 1.0 / (1_u64 << 30) as f64;
 /// Multiple to which the terms of energies, virials and momenta are rounded, \[energy\].
 pub const ENERGY_QUANTUM: f64 = 1.0 / (1_u64 << 24) as f64;
 
-/// Limit of a component of a force, and of each of its terms, below which they are exact, \[energy /
-/// length\].
+/// Limit of a component of a force below which it is exact, \[energy / length\]. Terms beyond it
+/// that cancel in the sum are not noticed.
 pub const LARGEST_FORCE: f64 = (1_u64 << 21) as f64;
 
 /// Limit of the sum of the energies or virials of a rank, \[energy\].
 pub const LARGEST_ENERGY: f64 = (1_u64 << 28) as f64;
+
+/// Limit of the sum of the energies or virials of all ranks, \[energy\].
+pub const LARGEST_TOTAL: f64 = (1_u64 << 29) as f64;
 
 /// Longest side of a box in which coordinates, also those of images, are multiples of their
 /// quantum, \[length\].

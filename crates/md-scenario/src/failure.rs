@@ -190,6 +190,8 @@ impl Failure for EngineError {
             | Self::Temperature { .. }
             | Self::MixedPrecision(_)
             | Self::SinglePrecision
+            | Self::NotReproducible(_)
+            | Self::NotReversible(_)
             | Self::Replay { .. } => BAD_INPUT,
             _ => RUN_FAILED,
         }

@@ -4,6 +4,7 @@
 use md_comm::World;
 use md_core::force::Summation;
 use md_core::momentum::{MotionSums, twice_kinetic_about};
+use md_core::quantum::LARGEST_TOTAL;
 use md_core::{ConservedMomentum, Particles};
 
 use crate::error::EngineError;
@@ -40,5 +41,14 @@ impl Thermal {
         world.sum(&mut about)?;
         let [twice_kinetic] = about.map(|sum| if sum > ROUNDING * sums.twice_kinetic { sum } else { 0.0 });
         Ok(Self { drift, twice_kinetic })
+    }
+
+    /// Returns these sums unless they shall be exact and are too large for that.
+    pub(crate) fn if_exact(self, summation: Summation, step: u64) -> Result<Self, EngineError> {
+        let (what, size, most) = ("twice the kinetic energy", self.twice_kinetic, LARGEST_TOTAL);
+        match summation {
+            Summation::Exact if size >= most => Err(EngineError::Inexact { step, what, size, most }),
+            Summation::Exact | Summation::Rounded => Ok(self),
+        }
     }
 }

@@ -3,7 +3,10 @@
 //! force, in a message with forces or in a sum makes it another.
 
 use md_core::force::Summation;
-use md_core::quantum::{FORCE_QUANTUM, LARGEST_ENERGY, LARGEST_FORCE, sum_in_quanta};
+use md_core::observables::SystemSums;
+use md_core::quantum::{
+    FORCE_QUANTUM, LARGEST_ENERGY, LARGEST_FORCE, LARGEST_TOTAL, POSITION_QUANTUM, sum_in_quanta,
+};
 use md_core::{PairSums, SymmetricTensor};
 
 use super::Simulation;
@@ -25,17 +28,52 @@ impl Simulation<'_> {
             return Ok(());
         }
         let owned = self.state.particles.owned();
-        let forces = self.state.particles.force.iter().map(|column| largest_of(&column[..owned]));
+        let forces = self.state.particles.force.each_ref().map(|column| largest_of(&column[..owned]));
         let PairSums { energy, virial: SymmetricTensor(virial), .. } = pairs;
         let energies = virial.iter().chain([energy]);
         let sums = [
-            ("the largest component of a force", forces.fold(0.0, f64::max), LARGEST_FORCE),
+            ("the largest component of a force", largest_of(&forces), LARGEST_FORCE),
             ("the energy or virial of a rank", largest_of(energies), LARGEST_ENERGY),
         ];
-        match sums.into_iter().find(|(_, size, most)| size >= most) {
+        match sums.into_iter().find(|(_, size, most)| size >= most || size.is_nan()) {
             Some((what, size, most)) => Err(EngineError::Inexact { step: self.state.step, what, size, most }),
             None => Ok(()),
         }
+    }
+
+    /// Returns an error if sums over all ranks shall be exact and are too large for that.
+    pub(super) fn expect_exact_totals(&self, sums: &SystemSums) -> Result<(), EngineError> {
+        let SystemSums { pairs: PairSums { energy, virial: SymmetricTensor(virial), .. }, .. } = sums;
+        let kinetic = sums.twice_kinetic();
+        let size = largest_of(virial.iter().chain([energy, &kinetic]));
+        match self.setup.config.neighbor.summation {
+            Summation::Exact if size >= LARGEST_TOTAL => {
+                let (step, what) = (self.state.step, "the kinetic or potential energy or the virial");
+                Err(EngineError::Inexact { step, what, size, most: LARGEST_TOTAL })
+            }
+            Summation::Exact | Summation::Rounded => Ok(()),
+        }
+    }
+
+    /// Checks that positions are multiples of their quantum, if sums shall be exact: those of a
+    /// checkpoint may not be. *Collective.*
+    ///
+    /// # Errors
+    /// [`EngineError::NotReproducible`]
+    pub(super) fn expect_quanta(&self) -> Result<(), EngineError> {
+        if self.setup.config.neighbor.summation == Summation::Rounded {
+            return Ok(());
+        }
+        let owned = self.state.particles.owned();
+        let are_multiples = |column: &[f64]| sum_in_quanta(&column[..owned], POSITION_QUANTUM).is_some();
+        let is_kept = self.state.particles.position.iter().all(|column| are_multiples(column));
+        let mut broken =
+            [if is_kept && self.state.domain == self.state.domain.in_quanta() { 0.0 } else { 1.0 }];
+        self.world.max(&mut broken)?;
+        if broken == [0.0] {
+            return Ok(());
+        }
+        Err(EngineError::NotReproducible("a checkpoint of a reproducible run".to_owned()))
     }
 
     /// Checks that the sum of all forces is exactly zero, if sums are exact and there are only pair

@@ -74,6 +74,7 @@ impl<'w> Simulation<'w> {
         }
         simulation.balancer.report = shared.balance;
         simulation.accounts.observed = Some(shared.step);
+        simulation.expect_quanta()?;
         Ok(simulation)
     }
 

@@ -47,6 +47,7 @@ impl Simulation<'_> {
         if !(potential.is_finite() && kinetic.is_finite() && sums.pairs.virial.trace().is_finite()) {
             return Err(EngineError::NotFinite { step, potential, kinetic });
         }
+        self.expect_exact_totals(&sums)?;
         sums.thermal = self.thermal_motion(&sums)?;
         self.accounts.reservoir_energy = self.reservoir_now()?;
         Ok(sums)
@@ -81,7 +82,9 @@ impl Simulation<'_> {
         self.complete_step()?;
         let conserved = self.conserved_momentum();
         let Config { masses, neighbor, .. } = &self.setup.config;
-        Thermal::of(&self.state.particles, masses, conserved, neighbor.summation, self.world)
+        let step = self.state.step;
+        Thermal::of(&self.state.particles, masses, conserved, neighbor.summation, self.world)?
+            .if_exact(neighbor.summation, step)
     }
 
     /// Returns the axes along which the integrator and the walls conserve the total momentum.

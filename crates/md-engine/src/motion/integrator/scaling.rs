@@ -142,7 +142,8 @@ impl Scaled {
     fn act(&mut self, motion: &mut Motion) -> Result<(), EngineError> {
         let Motion { particles, masses, world, .. } = motion;
         let Thermal { drift, twice_kinetic } =
-            Thermal::of(particles, masses, self.conserved, self.summation, *world)?;
+            Thermal::of(particles, masses, self.conserved, self.summation, *world)?
+                .if_exact(self.summation, motion.step)?;
         // Particles at rest stay at rest, whatever the factor.
         if twice_kinetic <= 0.0 || self.degrees == 0 {
             return Ok(());
