@@ -154,6 +154,9 @@ fn sums_that_would_not_be_exact_end_the_run() {
     let workdir = workdir();
     let hot = "--set system.temperature=1e6 --set simulation.timestep=1e-6";
     let text = error(&workdir, &format!("run melt.toml --steps 20 {hot} {SETS}"), Start::Threads(1));
-    assert!(text.starts_with("exit code 1\nerror: step 0: twice the kinetic energy is 4.1"), "{text}");
+    assert!(
+        text.starts_with("exit code 1\nerror: rank 0: step 0: twice the kinetic energy is 4.1"),
+        "{text}"
+    );
     assert!(text.contains("and a reproducible run can add up only what is below 5.36870912e8"), "{text}");
 }

@@ -43,6 +43,7 @@ pub struct Particle {
 /// The particles of one rank.
 ///
 /// ```
+/// use md_core::force::Summation;
 /// use md_core::momentum::MotionSums;
 /// use md_core::{Particle, Particles};
 ///
@@ -51,7 +52,7 @@ pub struct Particle {
 /// let particles: Particles = [particle(1, 2.0), particle(2, -2.0)].into_iter().collect();
 /// assert_eq!(particles.owned(), 2);
 /// assert_eq!(particles.velocity[0][1], -2.0);
-/// let sums = MotionSums::of(&particles, &[3.0]);
+/// let sums = MotionSums::of(&particles, &[3.0], Summation::Rounded);
 /// assert_eq!((sums.momentum, sums.twice_kinetic), ([0.0; 3], 24.0));
 /// ```
 #[derive(Debug, Clone)]
