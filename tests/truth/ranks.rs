@@ -13,7 +13,7 @@ trajectory = { path = "traj.extxyz", every = 20 }
 "#;
 
 /// The melt.
-const MELT: &str = r#"
+pub(super) const MELT: &str = r#"
 [simulation]
 steps = 20
 seed = 1
@@ -23,7 +23,7 @@ temperature = 1.44
 "#;
 
 /// Two species on random sites, with separate parameters for one pair.
-const MIXTURE: &str = r#"
+pub(super) const MIXTURE: &str = r#"
 [simulation]
 steps = 20
 seed = 2

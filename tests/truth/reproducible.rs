@@ -3,40 +3,12 @@
 
 use md_core::SimdLevel;
 
+use super::ranks::{MELT, MIXTURE};
 use crate::support::{Backend, Case, Outcome, Run, assert_thermo, divided_cases, every_case};
 
-/// Steps and output of every system.
-const RUN: &str = r#"
-[simulation]
-steps = 30
-seed = 1
-reproducible = true
-[output]
-thermo = { every = 10 }
-hash = { every = 10 }
-"#;
-
-const MELT: &str = r#"
-[system]
-lattice = { kind = "fcc", density = 0.8442, cells = [6, 6, 7] }
-temperature = 1.44
-"#;
-
-const MIXTURE: &str = r#"
-[system]
-lattice = { kind = "fcc", density = 0.8, cells = [6, 6, 6] }
-temperature = 1.0
-[[species]]
-name = "A"
-fraction = 0.6
-[[species]]
-name = "B"
-mass = 2.0
-epsilon = 0.5
-sigma = 0.9
-[interaction]
-shift = "energy"
-"#;
+/// Settings of every run.
+const RUN: [&str; 4] =
+    ["simulation.steps=30", "simulation.reproducible=true", "output.thermo.every=10", "output.hash.every=10"];
 
 const SLIT: &str = r#"
 [system]
@@ -66,7 +38,7 @@ const THERMOSTATS: [&str; 6] = [
 ];
 
 fn run(system: &str) -> Run {
-    Run::new("run", format!("{RUN}{system}"))
+    Run::new("run", system).set_all(RUN)
 }
 
 fn tables(outcome: &Outcome) -> [String; 2] {

@@ -109,8 +109,8 @@ impl Domain {
     }
 
     /// Stretches box and owned particles such that positions and corners remain multiples of
-    /// [`POSITION_QUANTUM`]. A particle outside the box follows its image inside, so that the result
-    /// does not depend on the step in which it is wrapped.
+    /// [`POSITION_QUANTUM`]. A particle outside the box follows its image inside, so that the
+    /// result does not depend on the step in which it is wrapped.
     #[must_use]
     pub fn stretch_in_quanta(&self, particles: &mut Particles, factors: [f64; 3]) -> Self {
         let (stretched, owned) = (self.stretched(factors).in_quanta(), particles.owned());

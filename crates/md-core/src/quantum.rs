@@ -53,8 +53,8 @@ pub fn rounded(number: f64, quantum: f64) -> f64 {
     (number + shift) - shift
 }
 
-/// Returns the sum of multiples of `quantum`, in quanta and modulo 2^64, or `None` if a number is no
-/// multiple. The size of each must be below 2^53 quanta.
+/// Returns the sum of multiples of `quantum`, in quanta and modulo 2^64, or `None` if a number is
+/// no multiple. The size of each must be below 2^53 quanta.
 ///
 /// ```
 /// use md_core::quantum::sum_in_quanta;

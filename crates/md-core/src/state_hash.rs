@@ -39,8 +39,8 @@ impl StateHash {
     /// Number of limbs.
     pub const LIMBS: usize = 128 / LIMB_BITS;
 
-    /// Returns the hash of the owned particles. Positions outside the box are wrapped first, so that
-    /// it does not depend on the step in which that is done.
+    /// Returns the hash of the owned particles. Positions outside the box are wrapped first, so
+    /// that it does not depend on the step in which that is done.
     pub fn of(particles: &Particles, domain: &Domain) -> Self {
         (0..particles.owned())
             .map(|i| Self::of_one(&particles.get(i), domain))

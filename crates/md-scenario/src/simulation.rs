@@ -30,8 +30,8 @@ pub struct Simulation {
     #[schemars(range(min = 1), extend("$comment" = NO_STEPS))]
     pub steps: u64,
     /// Whether a run has the same bits on any number of ranks and threads, with any division, shell
-    /// and transport, and on any CPU with AVX2. Positions, velocities, forces and energies are then
-    /// multiples of small quanta, of which sums are exact.
+    /// and transport, and on any CPU with AVX2. Positions and the terms of forces and energies are
+    /// then rounded to multiples of small quanta, of which sums are exact. False by default.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reproducible: bool,
     /// Seed of all random numbers.

@@ -112,7 +112,7 @@ struct Sweep<'a, S: Simd, K> {
     lane_numbers: S::f64s,
     sums: Collected<S>,
     computed: usize,
-    /// Of the current item.
+    /// Whether the current item computes reactions.
     newton: Newton,
 }
 

@@ -60,25 +60,27 @@ pub(super) enum LoopKind {
 impl LoopKind {
     /// Returns the source of constants for a number of species.
     pub(super) const fn constants(self, species: usize, vectors: Vectors) -> ConstantSource {
-        use ArithmeticKind::{Double, Quads, Reproducible};
         match (species, self, vectors) {
             (1, ..) => ConstantSource::Registers,
-            (2..=FEW, Self::Cells | Self::Clusters(Double | Reproducible | Quads), Vectors::Long) => {
-                ConstantSource::Row
-            }
-            (2..=MOST_IN_A_ROW, Self::Clusters(Double | Reproducible | Quads), Vectors::Long) => {
+            (2..=FEW, _, Vectors::Long) if self.has_rows() => ConstantSource::Row,
+            (2..=MOST_IN_A_ROW, Self::Clusters(_), Vectors::Long) if self.has_rows() => {
                 ConstantSource::WideRow
             }
             _ => ConstantSource::Memory,
         }
     }
 
+    /// Returns whether the loop can look up constants in a row.
+    const fn has_rows(self) -> bool {
+        use ArithmeticKind::{Double, Quads, Reproducible};
+        matches!(self, Self::Cells | Self::Clusters(Double | Reproducible | Quads))
+    }
+
     /// Returns whether the loop is ever run with a kernel.
     pub(super) const fn runs(self, kernel: ConstantSource, vectors: Vectors) -> bool {
-        use ArithmeticKind::{Double, Quads, Reproducible};
         let is_scalar = matches!(vectors, Vectors::Scalar);
         let is_long = matches!(vectors, Vectors::Long);
-        let has_quads = matches!(self, Self::Clusters(Quads));
+        let has_quads = matches!(self, Self::Clusters(ArithmeticKind::Quads));
         // I-clusters of several particles need long vectors.
         if has_quads && !is_long {
             return false;
@@ -86,12 +88,8 @@ impl LoopKind {
         match kernel {
             ConstantSource::Terms => true,
             ConstantSource::Own | ConstantSource::Registers => !is_scalar,
-            ConstantSource::Row => {
-                is_long && matches!(self, Self::Cells | Self::Clusters(Double | Reproducible | Quads))
-            }
-            ConstantSource::WideRow => {
-                is_long && matches!(self, Self::Clusters(Double | Reproducible | Quads))
-            }
+            ConstantSource::Row => is_long && self.has_rows(),
+            ConstantSource::WideRow => is_long && self.has_rows() && matches!(self, Self::Clusters(_)),
             // Particles of an i-cluster are of several species only if all constants fit into a row.
             ConstantSource::Memory => !is_scalar && !has_quads,
         }

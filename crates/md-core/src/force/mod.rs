@@ -14,6 +14,7 @@ mod pair_potential;
 mod pairs;
 mod shares;
 mod term_kernel;
+mod terms;
 mod virial;
 
 pub use cell_spans::CellSpan;

@@ -1,25 +1,10 @@
 //! The virial of a vector of pairs, which both SIMD loops add up on request.
 
+use super::terms::add_product;
 use crate::quantum::ENERGY_QUANTUM;
 use crate::simd::Arithmetic;
 use crate::tensor::SymmetricTensor;
 use pulp::Simd;
-
-/// Returns a b + sum. If sums are exact, the product is rounded to a multiple of `quantum`.
-#[inline(always)]
-pub(super) fn add_product<S: Simd, P: Arithmetic>(
-    simd: S,
-    a: P::Lanes<S>,
-    b: P::Lanes<S>,
-    sum: P::Lanes<S>,
-    quantum: f64,
-) -> P::Lanes<S> {
-    if P::EXACT_SUMS {
-        P::add(simd, sum, P::rounded_product(simd, a, b, quantum))
-    } else {
-        P::mul_add(simd, a, b, sum)
-    }
-}
 
 /// Adds the virial of a vector of pairs, component by component. The force in masked lanes is zero.
 /// The force is multiplied first, so that meaningless distances in these lanes have no effect.

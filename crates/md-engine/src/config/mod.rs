@@ -62,7 +62,7 @@ pub struct Config {
     pub forces: Forces,
     /// Mean-field correction for pairs beyond the cutoff.
     pub tail_correction: TailCorrection,
-    /// Time step, \[time\].
+    /// Time step, \[time\]; negative only after [`crate::Setup::backwards`].
     pub timestep: f64,
     /// Largest allowed change per atom of the quantity that the integrator conserves, \[energy\]. A
     /// larger change ends the run when it is observed.

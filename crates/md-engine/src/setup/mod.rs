@@ -54,8 +54,8 @@ impl Setup {
         Ok(setup)
     }
 
-    /// Returns the setup of a run that goes backwards in time: it undoes the steps of a run with the
-    /// present setup to the last bit.
+    /// Returns the setup of a run that goes backwards in time, with a negative time step: it undoes
+    /// the steps of a run with the present setup to the last bit.
     ///
     /// # Errors
     /// [`EngineError::NotReversible`]

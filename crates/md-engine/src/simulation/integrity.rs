@@ -1,6 +1,6 @@
-//! Checks of a reproducible run ([`Summation::Exact`]): that sums have stayed exact, and that the sum
-//! of all pair forces is zero to the last bit, as Newton's third law says. A bit that flips in a
-//! force, in a message with forces or in a sum makes it another.
+//! Checks of a reproducible run ([`Summation::Exact`]): that sums have stayed exact, and that the
+//! sum of all pair forces is zero to the last bit, as Newton's third law says. It is not zero after
+//! a bit has flipped in a force, in a message with forces or in a sum.
 
 use md_core::force::Summation;
 use md_core::observables::SystemSums;
@@ -113,4 +113,52 @@ impl Simulation<'_> {
 fn largest_of<'a>(numbers: impl IntoIterator<Item = &'a f64>) -> f64 {
     let bits = numbers.into_iter().map(|number| number.abs().to_bits());
     f64::from_bits(bits.fold(0, u64::max))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use md_core::lattice::{Lattice, LatticeKind};
+    use md_core::potential::LennardJones;
+
+    use super::*;
+    use crate::{Config, Setup};
+
+    fn melt(summation: Summation) -> Config {
+        let lattice = Lattice::with_density(LatticeKind::Fcc, 0.8442, [5; 3]);
+        let mut config = Config::new(lattice, LennardJones::reduced(2.5));
+        (config.temperature, config.neighbor.summation) = (Some(1.44), summation);
+        config
+    }
+
+    /// Flips a bit of a force on rank 1 after ten steps, and returns the errors of both ranks.
+    fn flipped(summation: Summation, bit: u32) -> Vec<Option<String>> {
+        let ended = md_comm::local::run(2, Duration::from_secs(60), |world| {
+            let mut simulation = Simulation::new(world, &Setup::new(melt(summation), 2)?)?;
+            simulation.run(10, &mut [])?;
+            simulation.check_sum_of_forces()?;
+            if world.rank() == 1 {
+                let force = &mut simulation.state.particles.force[2][7];
+                *force = f64::from_bits(force.to_bits() ^ 1 << bit);
+            }
+            Ok::<_, EngineError>(simulation.check_sum_of_forces().err().map(|error| error.to_string()))
+        });
+        ended.into_iter().map(|ended| ended.unwrap().unwrap()).collect()
+    }
+
+    /// All bits of the fraction, and the sign.
+    #[test]
+    fn a_flipped_bit_of_a_force_is_found_on_all_ranks() {
+        for bit in (0..52).step_by(7).chain([63]) {
+            for error in flipped(Summation::Exact, bit) {
+                let error = error.unwrap();
+                assert!(
+                    error.starts_with("step 10: the forces of all particles add up to ["),
+                    "{bit}: {error}"
+                );
+            }
+        }
+        assert_eq!(flipped(Summation::Rounded, 40), [None, None], "it is not checked");
+    }
 }

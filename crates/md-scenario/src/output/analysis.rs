@@ -49,8 +49,9 @@ pub struct Analyses {
     pub vacf: Option<Vacf>,
     /// Shear viscosity by the Green-Kubo relation: viscosity.csv.
     pub viscosity: Option<Viscosity>,
-    /// Hashes of ids, positions, velocities and image counts of all particles: hash.csv. They do not
-    /// depend on the number of ranks; with `simulation.reproducible` the state does not either.
+    /// Hashes of ids, positions, velocities and image counts of all particles: hash.csv. They do
+    /// not depend on the order or the owners of the particles; with `simulation.reproducible` the
+    /// state does not either.
     pub hash: Option<Hash>,
     /// Density, temperature, pressure and velocity along an axis, in slabs that fill the box:
     /// `profile_x.csv`, `profile_y.csv`, `profile_z.csv`. A list with an entry per axis, such as

@@ -44,11 +44,8 @@ impl ExpectedHashes {
     pub(super) fn compare(&self, directory: &Path) -> Comparison {
         let own = directory.join(Hash::KIND.files[0].name());
         let path = self.path.display();
-        let found = match read_text(&own, "table of hashes").map_err(|error| error.to_string()) {
-            Ok(text) => rows_of(&text),
-            Err(reason) => Err(reason),
-        };
-        let found = match found {
+        let text = read_text(&own, "table of hashes").map_err(|error| error.to_string());
+        let found = match text.and_then(|text| rows_of(&text)) {
             Ok(found) => found,
             Err(reason) => return Comparison::Differs(format!("cannot read `{}`: {reason}", own.display())),
         };
@@ -76,16 +73,15 @@ pub(super) enum Comparison {
 impl Comparison {
     /// Returns an error on all ranks if rank 0 has found a difference. *Collective.*
     pub(super) fn verdict(comparison: Option<Self>, world: &dyn World) -> Result<(), RunError> {
-        let reason = match comparison {
-            Some(Self::Differs(reason)) => Some(reason),
-            Some(Self::Agrees(_)) | None => None,
-        };
-        let mut differ = [if reason.is_some() { 1.0 } else { 0.0 }];
+        let differs = matches!(comparison, Some(Self::Differs(_)));
+        let mut differ = [if differs { 1.0 } else { 0.0 }];
         world.max(&mut differ).map_err(EngineError::from)?;
-        if differ == [0.0] {
-            return Ok(());
+        match comparison {
+            Some(Self::Differs(reason)) => Err(summarised(reason, RUN_FAILED)),
+            // Rank 0 reports the reason.
+            _ if differ != [0.0] => Err(summarised(String::new(), RUN_FAILED)),
+            Some(Self::Agrees(_)) | None => Ok(()),
         }
-        Err(summarised(reason.unwrap_or_default(), RUN_FAILED))
     }
 }
 

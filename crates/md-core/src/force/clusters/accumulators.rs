@@ -21,7 +21,7 @@
 //! saved). Disadvantage: clusters that share an accumulator and occur alternately are flushed
 //! often.
 
-use super::words::{MOST_WORDS, Word};
+use super::entry::{MOST_WORDS, Word};
 use crate::aligned::{Column, Place};
 
 /// Largest number of accumulators, a power of two: 6 MiB in f32 with 16 lanes.
@@ -197,7 +197,8 @@ impl AccumulatedForces {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::force::clusters::words::{Entry, IClusters, Left, Stream};
+    use crate::force::clusters::entry::Entry;
+    use crate::force::clusters::words::{IClusters, Left, Stream};
     use crate::random;
 
     const LANES: usize = 16;

@@ -1,7 +1,7 @@
 //! The clusters in which the particles of one cell may have partners, listed once for all of these
 //! particles.
 
-use super::words::Entry;
+use super::entry::Entry;
 use crate::force::cell_spans::CellSpan;
 use std::ops::Range;
 

@@ -9,9 +9,9 @@
 //! the result of the test, which has a long latency; the tests of several i-clusters overlap.
 
 use super::candidates::{Clusters, MOST_AHEAD};
+use super::entry::Entry;
 use super::lists::{Extent, Lists};
 use super::near::{Near, Spread};
-use super::words::Entry;
 use pulp::Simd;
 use std::ops::Range;
 

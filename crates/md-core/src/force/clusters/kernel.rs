@@ -12,9 +12,9 @@
 //! of registers, are in flight at different steps, independent of each other.
 
 use super::accumulators::AccumulatedForces;
+use super::entry::Word;
 use super::lists::View;
 use super::pipeline::{Collected, ICluster, Sweep};
-use super::words::Word;
 use crate::force::loop_kind::{LoopKind, Vectors};
 use crate::force::pair_kernel::{PairKernel, Scale};
 use crate::force::shares::Columns;

@@ -11,7 +11,7 @@
 //! another set becomes several words, one per lane. The forces are the same to the last bit, because
 //! only masked zeros are added.
 
-use super::words::{Entry, Word};
+use super::entry::{Entry, Word};
 
 /// Number of codes.
 pub(super) const CODES: usize = 1 << u8::BITS;

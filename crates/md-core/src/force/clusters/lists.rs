@@ -2,10 +2,11 @@
 
 use super::accumulators::{AccumulatedForces, Accumulators};
 use super::candidates::Candidates;
+use super::entry::{Entry, MOST_CLUSTERS, Word};
 use super::lane_codes::LanesByCode;
 use super::pruning::ListKind;
 use super::shape::ClusterShape;
-use super::words::{Entry, IClusterList, IClusters, Left, MOST_CLUSTERS, Stream, Word};
+use super::words::{IClusterList, IClusters, Left, Stream};
 use crate::force::Newton;
 use crate::force::shares::Blocks;
 use crate::memory;

@@ -34,6 +34,7 @@ mod accumulators;
 mod build;
 mod candidates;
 mod distances;
+mod entry;
 mod finder;
 mod kernel;
 mod lane_codes;

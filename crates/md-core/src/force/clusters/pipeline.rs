@@ -7,11 +7,12 @@
 //!                on the j-cluster in memory
 //! ```
 
+use super::entry::Word;
 use super::lane_codes::{LanesByCode, MOST_DIRECT_LANES};
-use super::words::Word;
 use crate::force::pair_kernel::{Distance, PairKernel, Scale};
 use crate::force::pair_potential::PairTerm;
-use crate::force::virial::{add_product, add_virial};
+use crate::force::terms::{add_product, subtract_product};
+use crate::force::virial::add_virial;
 use crate::force::{Newton, PairSums};
 use crate::quantum::{ENERGY_QUANTUM, FORCE_QUANTUM};
 use crate::simd::{Arithmetic, ClusterForces, Registers};
@@ -73,22 +74,6 @@ pub(super) struct Prepared<S: Simd, P: Arithmetic, R> {
     pub prepared: R,
 }
 
-/// Returns sum - force d, where `reaction` is -force.
-#[inline(always)]
-fn subtract_term<S: Simd, P: Arithmetic>(
-    simd: S,
-    force: P::Lanes<S>,
-    reaction: P::Lanes<S>,
-    d: P::Lanes<S>,
-    sum: P::Lanes<S>,
-) -> P::Lanes<S> {
-    if P::EXACT_SUMS {
-        P::sub(simd, sum, P::rounded_product(simd, force, d, FORCE_QUANTUM))
-    } else {
-        P::mul_add(simd, reaction, d, sum)
-    }
-}
-
 impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> {
     /// Runs the first pipeline step: distances.
     #[inline(always)]
@@ -137,10 +122,11 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
             self.kernel.evaluate::<S, P>(simd, i.parameters, kinds, prepared);
         if SUMS {
             let Collected { energy: total, virial, pairs } = &mut self.i_sums;
+            // The product with one rounds the energy if sums are exact.
             let one = P::splat(simd, 1.0);
             *total = add_product::<S, P>(simd, distance.masked(energy), one, *total, ENERGY_QUANTUM);
             add_virial::<S, P>(simd, force, [dx, dy, dz], virial);
-            *pairs = P::add(simd, *pairs, distance.masked(P::splat(simd, 1.0)));
+            *pairs = P::add(simd, *pairs, distance.masked(one));
         }
         let [cx, cy, cz] = &mut i.force;
         *cx = add_product::<S, P>(simd, force, dx, *cx, FORCE_QUANTUM);
@@ -150,10 +136,9 @@ impl<S: Simd, K: PairKernel, P: Arithmetic, R: Registers> Sweep<'_, S, K, P, R> 
         if NEWTON && (!SUMS || self.newton == Newton::On) {
             let place = self.place(cluster);
             let [fx, fy, fz] = &mut self.forces;
-            let reaction = P::neg(simd, force);
-            fx[place] = subtract_term::<S, P>(simd, force, reaction, dx, fx[place]);
-            fy[place] = subtract_term::<S, P>(simd, force, reaction, dy, fy[place]);
-            fz[place] = subtract_term::<S, P>(simd, force, reaction, dz, fz[place]);
+            fx[place] = subtract_product::<S, P>(simd, force, dx, fx[place], FORCE_QUANTUM);
+            fy[place] = subtract_product::<S, P>(simd, force, dy, fy[place], FORCE_QUANTUM);
+            fz[place] = subtract_product::<S, P>(simd, force, dz, fz[place], FORCE_QUANTUM);
         }
     }
 

@@ -145,8 +145,9 @@ impl Double {
 }
 
 /// Returns 1 / a, correct up to the last one or two bits and the same on all instruction sets with
-/// fused operations: from a quotient in f32, which takes a third of the time of one in f64, by y (1
-/// + e + e^2) with e = 1 - a y. The result for zero, infinity and numbers beyond f32 is unspecified.
+/// fused operations. It is y (1 + e + e^2) with e = 1 - a y, where y is a quotient in f32, which
+/// takes a third of the time of one in f64. The result for zero, infinity and numbers beyond f32 is
+/// unspecified.
 #[inline(always)]
 fn portable_reciprocal<S: Simd>(simd: S, a: S::f64s) -> S::f64s {
     let mut estimate = a;

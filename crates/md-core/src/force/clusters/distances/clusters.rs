@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use crate::aligned::Column;
+use crate::force::clusters::entry::Word;
 use crate::force::clusters::lane_codes::LanesByCode;
-use crate::force::clusters::words::Word;
 use crate::particles::Particles;
 
 /// The particles, cluster by cluster.

@@ -20,8 +20,9 @@ use pulp::{Simd, WithSimd};
 
 use self::clusters::Clusters;
 use super::ClusterWork;
+use super::entry::Word;
 use super::shape::ClusterShape;
-use super::words::{IClusterList, Word};
+use super::words::IClusterList;
 use crate::aligned::LINE;
 use crate::analysis::{DistanceBins, PairCounts};
 use crate::force::System;
